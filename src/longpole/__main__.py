@@ -1,0 +1,5 @@
+"""`python -m longpole` is `longpole`."""
+
+from longpole.cli import main
+
+main(prog_name="longpole")
