@@ -70,7 +70,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def host_link_bytes_per_s(self) -> Limit | None:
-        """What a pinned copy reaches in one direction, B/s: read on this part, else on its link, else computed."""
+        """What a pinned copy reaches in one direction, B/s: measured here, else on such a link, else computed."""
         return (
             _first(self.rows, ("h2d_pinned",), ("measured",))
             or _first(self.host_link_rows, ("h2d_ce", "h2d_pinned"), ("typical",))
@@ -79,12 +79,12 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def pageable_bytes_per_s(self) -> Limit | None:
-        """What a pageable copy to the device was seen to reach, B/s; it is the host CPU's rate more than the part's."""
+        """What a pageable copy to the device was seen to reach, B/s; the host CPU's rate more than the part's."""
         return _first(self.rows, ("h2d_pageable",), ("measured",))
 
     @property
     def device_link_bytes_per_s(self) -> Limit | None:
-        """What all links to other GPUs promise together, in one direction, B/s; None where there are none or unknown."""
+        """What all links to other GPUs promise together, in one direction, B/s; None: no links, or not known."""
         return _first(self.device_link_rows, ("per_gpu_unidir",), _PROMISED)
 
 

@@ -88,7 +88,7 @@ def factor(times: float | None) -> str:
 
 
 def parse_duration(text: str) -> int:
-    """ "26ms", "1.5 s", "250us", "2 h" as ns, exactly. Raises UsageError if it is no duration or no whole number of ns."""
+    """ "26ms", "1.5 s", "250us" as ns, exactly. Raises UsageError if it is no duration or no whole number of ns."""
     return _parsed(text, _NS_OF, "a duration", "26ms, 1.5 s or 250us", "ns")
 
 

@@ -22,7 +22,9 @@ ROWS = [
 def unit_of(metric: str) -> str:
     if metric.endswith("_dense"):
         return "TFLOP/s"
-    return {"pcie_gen_max": "gen", "power_limit_default": "W"}.get(metric, "C" if metric.startswith("temp_") else "GB/s")
+    return {"pcie_gen_max": "gen", "power_limit_default": "W"}.get(
+        metric, "C" if metric.startswith("temp_") else "GB/s"
+    )
 
 
 @pytest.mark.parametrize(("where", "metric", "row"), ROWS, ids=[r[0] for r in ROWS])
@@ -84,7 +86,16 @@ def test_names_as_traces_print_them(printed: str, name: str) -> None:
 
 @pytest.mark.parametrize(
     "printed",
-    ["", "VF", "NVIDIA", "NVIDIA H100", "NVIDIA H100 80GB HBM3 MIG 1g.10gb", "NVIDIA H20", "AMD Radeon Graphics", "cpu"],
+    [
+        "",
+        "VF",
+        "NVIDIA",
+        "NVIDIA H100",
+        "NVIDIA H100 80GB HBM3 MIG 1g.10gb",
+        "NVIDIA H20",
+        "AMD Radeon Graphics",
+        "cpu",
+    ],
 )
 def test_what_is_not_known_is_none_and_never_the_nearest(printed: str) -> None:
     assert limits.part(printed) is None
@@ -115,7 +126,9 @@ def test_a_missing_number_is_none() -> None:
 
 
 def test_reading_is_late_and_fast() -> None:
-    code = "import sys, longpole.limits; assert not {'tomllib', 'tomli', 'numpy'} & set(sys.modules), sorted(sys.modules)"
+    code = (
+        "import sys, longpole.limits; assert not {'tomllib', 'tomli', 'numpy'} & set(sys.modules), sorted(sys.modules)"
+    )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
     times = []
     for _ in range(5):

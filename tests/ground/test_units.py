@@ -72,7 +72,9 @@ def test_sizes_are_parsed_exactly() -> None:
     assert units.parse_size("1b") == 1
 
 
-@pytest.mark.parametrize("text", ["", "26", "ms", "1,5 s", "-3ms", "1e3ms", "1 fortnight", "0.5ns", "nan s", "1 s 2 ms", "٣ s"])
+@pytest.mark.parametrize(
+    "text", ["", "26", "ms", "1,5 s", "-3ms", "1e3ms", "1 fortnight", "0.5ns", "nan s", "1 s 2 ms", "٣ s"]
+)
 def test_what_is_no_duration_is_refused_in_one_line(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         units.parse_duration(text)

@@ -47,7 +47,11 @@ def test_all_removable_is_without_bound() -> None:
 
 def test_a_bounded_removable_gives_a_range() -> None:
     share = Share(cause="copy", amount=500, removable=400, removable_low=200, removable_high=500)
-    v = Verdict(subject=Subject("job", "t"), window=Window(1000, "ns"), shares=(share, Share(cause="cpu", amount=500, removable=0)))
+    v = Verdict(
+        subject=Subject("job", "t"),
+        window=Window(1000, "ns"),
+        shares=(share, Share(cause="cpu", amount=500, removable=0)),
+    )
     v.check()
     assert v.ceiling_range(share) == (pytest.approx(1.25), pytest.approx(2.0))
     assert v.ceiling_of(share) == pytest.approx(1000 / 600)
