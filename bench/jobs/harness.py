@@ -1,8 +1,8 @@
 """Runs planted jobs one after the other, each in fresh processes, and keeps their step times and traces.
 
-A job is a generator function of a `Context` that yields once a step. The parent imports torch once and never touches the
-GPU, so a forked child starts in milliseconds and still has a first CUDA call of its own. Every job is measured bare and
-then traced; results are written as they come, so that a run that is cut short leaves what it had.
+A job is a generator function of a `Context` that yields once a step. The parent imports torch once and never touches
+the GPU, so a forked child starts in milliseconds and still has a first CUDA call of its own. Every job is measured bare
+and then traced; results are written as they come, so that a run that is cut short leaves what it had.
 Not covered: jobs of more than one host.
 """
 
@@ -31,7 +31,7 @@ class Job:
     """One planted job: what its trace must be called (`truth`), what else is fair (`accept`), and how it is run.
 
     `sync` is "step" (a device synchronisation ends every step) or "loop" (none but what the job itself does).
-    `schedule` records ProfilerStep annotations; `startup` traces from the first CUDA call; `fixable` has a --fixed form.
+    `schedule` records ProfilerStep annotations; `startup` traces from the first CUDA call; `fixable` has a fixed form.
     """
 
     name: str
@@ -126,7 +126,7 @@ def traced(job: Job, ctx: Context, steps: Iterator[None] | None, path: str) -> d
 
 
 def align(ctx: Context, acts: list[torch.profiler.ProfilerActivity]) -> None:
-    """Let ranks start their traces together: the first start of the profiler takes a second, and not the same on each."""
+    """Let ranks start their traces together: the profiler's first start takes a second, and not the same on each."""
     if ctx.world == 1:
         return
     with torch.profiler.profile(activities=acts):
@@ -179,17 +179,11 @@ def child(job: Job, fixed: bool, part: str, rank: int, world: int, device: str, 
 
 def join(ctx: Context, work: str) -> None:
     """Join the process group of this job: NCCL on GPUs, Gloo on a CPU."""
-    extra = {}
+    extra = {"init_method": f"file://{work}/rendezvous", "rank": ctx.rank, "world_size": ctx.world}
     if ctx.cuda:
         torch.cuda.set_device(ctx.dev)
-        extra = {"device_id": ctx.dev}
-    torch.distributed.init_process_group(
-        "nccl" if ctx.cuda else "gloo",
-        init_method=f"file://{work}/rendezvous",
-        rank=ctx.rank,
-        world_size=ctx.world,
-        **extra,
-    )
+        extra["device_id"] = ctx.dev
+    torch.distributed.init_process_group("nccl" if ctx.cuda else "gloo", **extra)
 
 
 def run_part(job: Job, fixed: bool, part: str, world: int, device: str, start: str, work: str) -> list[dict]:

@@ -1,7 +1,7 @@
 """Two-rank jobs with one planted bottleneck each, and the same without it, measured bare and traced.
 
-python bench/jobs/planted_gpu_ranks.py -o DIR [--only NAMES] [--device cpu]: prints one JSON line a job and form. It starts
-both ranks itself; a straggler's truth names what the late rank was doing after "<-".
+python bench/jobs/planted_gpu_ranks.py -o DIR [--only NAMES] [--device cpu]: prints one JSON line a job and form.
+It starts both ranks itself; a straggler's truth names what the late rank was doing after "<-".
 """
 
 import sys
