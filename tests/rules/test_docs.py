@@ -19,3 +19,9 @@ def test_every_page_is_in_the_table_of_contents() -> None:
     tree = (docs / "index.md").read_text(encoding="utf-8").split("```{toctree}")[1].split("```")[0]
     listed = {line for line in tree.splitlines() if line and not line.startswith(":")}
     assert listed == {page.stem for page in docs.glob("*.md")} - {"index"}
+
+
+def test_the_test_command_is_one_line_and_the_same_everywhere() -> None:
+    line = "python3 -m venv .venv && .venv/bin/pip install -q -e '.[test]' && .venv/bin/pytest"
+    pages = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", ".ci/run")]
+    assert not [page.name for page in pages if page.is_file() and line not in page.read_text(encoding="utf-8")]
