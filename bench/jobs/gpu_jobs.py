@@ -252,7 +252,7 @@ def cpu_adam(ctx: Context) -> Iterator[None]:
 
 def checkpoint_fourth(ctx: Context) -> Iterator[None]:
     """Every fourth step the model alone is saved to a file and flushed."""
-    t = Trainer(ctx)
+    t = Trainer(ctx, width=ctx.pick(2048, 512))
     k = 0
     while True:
         t.step()

@@ -162,6 +162,8 @@ def child(job: Job, fixed: bool, part: str, rank: int, world: int, device: str, 
     stem = f"{job.name}{'.fixed' if fixed else ''}" + (f".rank{rank}" if world > 1 else "")
     try:
         torch.manual_seed(rank)
+        if device == "cpu":
+            torch.set_num_threads(1)  # a smoke run's ranks share few cores
         dev = torch.device(device, rank) if device == "cuda" else torch.device(device)
         tmp = pathlib.Path(work) / f"tmp{rank}"
         tmp.mkdir(exist_ok=True)
@@ -171,7 +173,7 @@ def child(job: Job, fixed: bool, part: str, rank: int, world: int, device: str, 
         found = measure(job, ctx, part, str(pathlib.Path(work) / f"{stem}.json.gz"))
         if world > 1:
             torch.distributed.barrier()
-    except Exception as err:  # noqa: BLE001 - one job's crash must not end the run
+    except Exception as err:  # one job's crash must not end the run
         found = {"error": f"{type(err).__name__}: {err}"[:500], "where": traceback.format_exc()[-800:]}
     out.write_text(json.dumps(found))
     os._exit(0)
