@@ -85,11 +85,10 @@ def main(ctx: click.Context) -> None:
 
 @main.command(epilog=_EPILOG)
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-@click.option("--json", "as_json", is_flag=True, help="Print the verdict as one JSON document (longpole.verdict/1).")
+@click.option("--json", is_flag=True, help="Print the verdict as one JSON document (longpole.verdict/1).")
 @click.option("-o", "--output", metavar="FILE", help="Also write the verdict to FILE; its suffix picks the format.")
 @click.option(
     "--fail-if",
-    "gates",
     metavar="GATE",
     multiple=True,
     help="End with status 1 if this holds: 'input>20%', 'copy>=5ms', 'ceiling>2'. Can be repeated.",
@@ -99,9 +98,7 @@ def main(ctx: click.Context) -> None:
     metavar="TIME",
     help="The time of a step without the profiler, such as 26ms: takes out how much the profiler slows a step.",
 )
-def why(
-    paths: tuple[str, ...], as_json: bool, output: str | None, gates: tuple[str, ...], bare_step: str | None
-) -> int:
+def why(paths: tuple[str, ...], json: bool, output: str | None, fail_if: tuple[str, ...], bare_step: str | None) -> int:
     """Say what binds the job that these traces recorded: one PATH, or one for each rank.
 
     Reads PyTorch profiler traces (.json, .json.gz), and shows a verdict that was saved as .json again.
@@ -110,11 +107,11 @@ def why(
     from longpole.render import renderer_for
 
     writer = None if output is None else renderer_for(output)
-    asked = _gates(gates)
+    asked = _gates(fail_if)
     bare_step_ns = None if bare_step is None else units.parse_duration(bare_step)
     with _patience(f"reading {len(paths)} {'trace' if len(paths) == 1 else 'traces'}"):
         verdict = _verdict(paths, bare_step_ns)
-    _show(verdict, as_json)
+    _show(verdict, json)
     if writer is not None and output is not None:
         _write(output, writer.draw(verdict))
     return _status(verdict, asked)
@@ -149,18 +146,20 @@ def explain(word: str | None) -> int:
 
 
 def _verdict(paths: Sequence[str], bare_step_ns: int | None) -> Verdict:
-    from longpole import job, sources
-
     saved = _saved(paths[0]) if len(paths) == 1 else None
     if saved is not None:
         if bare_step_ns is not None:
             raise UsageError(f"--bare-step needs the traces: {paths[0]} is a verdict that was judged before")
         return saved
+    from longpole import job, sources
+
     return job.why(sources.read(list(paths)), bare_step_ns=bare_step_ns)
 
 
 def _saved(path: str) -> Verdict | None:
     """The verdict that `-o` or `--json` wrote here; None if the file is something else."""
+    if not os.path.isfile(path):
+        return None  # looking into a pipe would take away what `sources` is to read
     try:
         with open(path, "rb") as file:
             if re.match(rb'\s*{\s*"schema":\s*"longpole\.verdict/', file.read(200)) is None:

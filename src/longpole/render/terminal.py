@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
@@ -174,10 +174,10 @@ def _parts(page: _Page, verdict: Verdict) -> None:
     if len(verdict.parts) < 2:
         return
     page.heading("Ranks" if verdict.parts[0].subject.kind == "rank" else "Parts")
-    shown = verdict.parts if len(verdict.parts) <= RANKS else verdict.parts[: RANKS - 1]
+    late = {wording.plain(e.where) for e in verdict.evidence if e.what == "straggler"}
+    shown, rest = _chosen(verdict.parts, late)
     names = [wording.plain(part.subject.name) for part in shown]
     word = min(max(cell_len(name) for name in names), 24)
-    late = {wording.plain(e.where) for e in verdict.evidence if e.what == "straggler"}
     leaders = [part.leader for part in shown]
     gap = 1 if page.narrow else 2
     link = max((cell_len(wording.plain(s.cause)) for s in leaders if s), default=0)
@@ -191,10 +191,19 @@ def _parts(page: _Page, verdict: Verdict) -> None:
         if name in late and not page.narrow:
             text.append("  late, the others wait", style="yellow")
         page.line(text, 4, Text("> " if name in late else "  ", style="yellow"))
-    rest = Counter(p.leader.cause if p.leader else "nothing" for p in verdict.parts[len(shown) :])
     if rest:
-        told = ", ".join(f"{count} {wording.plain(cause)}" for cause, count in rest.most_common(4))
-        page.line(Text(f"and {rest.total()} more: {told}", style="dim"), 4, Text("  "))
+        by_cause = Counter(part.leader.cause if part.leader else "nothing" for part in rest)
+        told = ", ".join(f"{count} {wording.plain(cause)}" for cause, count in by_cause.most_common(4))
+        page.line(Text(f"and {len(rest)} more: {told}", style="dim"), 4, Text("  "))
+
+
+def _chosen(parts: Sequence[Verdict], late: set[str]) -> tuple[list[Verdict], list[Verdict]]:
+    """The parts that get a line, in their order, and the rest; one that is late always gets one."""
+    if len(parts) <= RANKS:
+        return list(parts), []
+    by_need = sorted(range(len(parts)), key=lambda i: (wording.plain(parts[i].subject.name) not in late, i))
+    chosen = set(by_need[: RANKS - 1])
+    return [p for i, p in enumerate(parts) if i in chosen], [p for i, p in enumerate(parts) if i not in chosen]
 
 
 def _evidence(page: _Page, verdict: Verdict) -> None:

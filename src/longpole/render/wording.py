@@ -6,6 +6,7 @@ traces and are hostile until they have gone through `plain`.
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from typing import NamedTuple
 
@@ -165,9 +166,9 @@ def straggler(verdict: Verdict) -> str | None:
 
 def measured(item: Evidence) -> str:
     """An evidence's number and its limit: "9.1 of 55 GB/s", "26.1 ms", "not measured"."""
-    if item.measured is None:
+    if item.measured is None or not math.isfinite(item.measured):
         return "" if item.status in ("ok", "not applicable") else "not measured"
-    if item.limit is None:
+    if item.limit is None or not math.isfinite(item.limit):
         return _quantity(item.measured, item.unit)
     shown, limit = _quantity(item.measured, item.unit), _quantity(item.limit, item.unit)
     number, _, unit = shown.rpartition(" ")
