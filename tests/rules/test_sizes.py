@@ -2,15 +2,10 @@
 
 import ast
 import statistics
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import grimp
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from sources import PACKAGE, module_name, trees
+from house import PACKAGE, module_name, trees
 
 FILE_LINES, FUNCTION_LINES, MEDIAN_LINES = 600, 60, 250
 #: Names of rooms where things are put that have no place.

@@ -4,13 +4,9 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from sources import trees
+from house import trees
 
 #: Each of these costs tens to hundreds of milliseconds that a help text need not wait for.
 HEAVY = ("numpy", "pandas", "ray", "rich", "torch")
