@@ -83,7 +83,7 @@ def main(ctx: click.Context) -> None:
         _print(ctx.get_help() + "\n")
 
 
-@main.command(epilog=_EPILOG)
+@main.command(epilog=_EPILOG, short_help="Say what binds a job, from its traces.")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @click.option("--json", is_flag=True, help="Print the verdict as one JSON document (longpole.verdict/1).")
 @click.option("-o", "--output", metavar="FILE", help="Also write the verdict to FILE; its suffix picks the format.")
@@ -117,7 +117,7 @@ def why(paths: tuple[str, ...], json: bool, output: str | None, fail_if: tuple[s
     return _status(verdict, asked)
 
 
-@main.command()
+@main.command(short_help="Tell what a word of a verdict means and how it is fixed.")
 @click.argument("word", required=False)
 def explain(word: str | None) -> int:
     """Tell what a cause or a word of the evidence means, how it is measured and how it is fixed.
@@ -265,7 +265,10 @@ def _one_line(error: click.ClickException) -> str:
     """A click error as one line that names the command to ask for help."""
     text = error.format_message().rstrip(".")
     context = getattr(error, "ctx", None)
-    return f"{text}; see `{context.command_path} --help`" if context is not None else text
+    if context is None:
+        return text
+    see = f"ee `{context.command_path} --help`"
+    return f"{text} S{see}" if text.endswith("?") else f"{text}; s{see}"
 
 
 def _no_such_word(word: str, words: Sequence[str]) -> str:

@@ -85,6 +85,13 @@ def test_healthy_job_is_said_to_be_healthy(verdicts: dict[str, Verdict]) -> None
     assert "healthy" in wording.consequence(verdicts["healthy"])
 
 
+def test_healthy_job_is_told_how_near_the_limit_it_runs(verdicts: dict[str, Verdict]) -> None:
+    bare = verdicts["healthy"]
+    kernels = Evidence(what="kernels", where="GPU 0", measured=610.0, limit=659.0, unit="TFLOP/s")
+    near = Verdict(subject=bare.subject, window=bare.window, shares=bare.shares, evidence=(kernels,))
+    assert "runs at the pace of the GPU, at 610 of 659 TFLOP/s. Infinitely fast" in wording.consequence(near)
+
+
 def test_tie_names_both(verdicts: dict[str, Verdict]) -> None:
     said = wording.answer(verdicts["tied"])
     assert "No single link binds" in said

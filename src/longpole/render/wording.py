@@ -247,7 +247,9 @@ def _healthy(verdict: Verdict, leader: Share) -> str:
     part = "CPU" if leader.cause == "cpu" else "GPU"
     says = f"the job is healthy: it runs at the pace of the {part}"
     others = [s for s in verdict.ranked if s.cause not in HEALTHY and s.removable > 0]
-    text = _sentence(f"{says}. ") + _sentence(_would(verdict, leader))
+    near = [e for e in verdict.evidence if e.what == "kernels" and e.limit is not None and e.measured is not None]
+    how_near = f", at {measured(near[0])}" if near else ""
+    text = _sentence(f"{says}{how_near}. ") + _sentence(_would(verdict, leader))
     return f"{text}; {_would(verdict, others[0])}." if others else f"{text}."
 
 
