@@ -39,7 +39,7 @@ CAUSES: tuple[Cause, ...] = (
         "a module, a first library handle).",
         measured="Device API calls of over 1 ms that come before any device work, or that are rare and slow among "
         "calls of their own name. A cudaFree that is slow every time is `alloc`, not start-up.",
-        fixed="Load only the kernels that are used (CUDA_MODULE_LOADING=LAZY, the default since CUDA 11.7). Import "
+        fixed="Load only the kernels that are used (CUDA_MODULE_LOADING=LAZY, the default since CUDA 12.2). Import "
         "less: `python -X importtime` shows what. Keep the environment and the weights on a local disk rather than on "
         "a network file system. Keep the process alive between jobs. In a trace, skip it: profile after a few warm-up "
         "steps.",
@@ -51,7 +51,7 @@ CAUSES: tuple[Cause, ...] = (
         "extension, or the driver loads and links code.",
         measured="Frames and ranges of the compilers by name (torch._dynamo and _inductor, Triton's compile, nvrtc) "
         "and module and library loads. Running compiled code is not compiling and is never charged here.",
-        fixed="If it happens once, take it out of the measurement or keep its result: TORCHINDUCTOR_FX_GRAPH_CACHE "
+        fixed="If it happens once, take it out of the measurement or keep its result: TORCHINDUCTOR_CACHE_DIR "
         "and TRITON_CACHE_DIR on a disk that outlives the job. If it comes back in the middle of a run, something "
         "keeps changing: TORCH_LOGS=recompiles names it; mark shapes as dynamic, pad or bucket them.",
     ),
@@ -164,10 +164,10 @@ CAUSES: tuple[Cause, ...] = (
         charged_when="A collective runs, no kernel hides it, and every rank has arrived: the bytes are on their way.",
         measured="The n-th collective of each rank side by side, the clocks aligned by their common end. What comes "
         "after the last arrival is the wire.",
-        fixed="Hide it: larger DDP buckets or gradient_as_bucket_view, FSDP prefetch, communication on its own "
-        "stream. Send less: bf16 gradients, gradient accumulation (no_sync), shard within a node and replicate across "
-        "nodes (HSDP). Check the path: NCCL_DEBUG=INFO shows whether NVLink, InfiniBand or plain sockets are used; "
-        "tensor parallelism belongs inside a node.",
+        fixed="Hide it: let it overlap the backward pass (DDP's bucket_cap_mb, FSDP's backward_prefetch), and keep "
+        "synchronisations that break the overlap out of the step. Send less: bf16 gradients, gradient accumulation "
+        "(no_sync), shard within a node and replicate across nodes (HSDP). Check the path: NCCL_DEBUG=INFO shows "
+        "whether NVLink, InfiniBand or plain sockets are used; tensor parallelism belongs inside a node.",
     ),
     Cause(
         word="network.imbalance",
