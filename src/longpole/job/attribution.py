@@ -1,0 +1,217 @@
+"""Charge every nanosecond of one rank's window to exactly one cause.
+
+Device work comes first (kernels, then collectives, then copies, so that hidden communication costs nothing); what is
+left is idle time of the device, and is explained by what the threads that feed it were doing. `LAYERS` is the whole
+rule: the first layer that covers a nanosecond is charged, and what no layer covers is `unknown`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from longpole.job import activities, host
+from longpole.job.activities import Call
+from longpole.job.checkpoints import Saves, saves_of
+from longpole.job.host import Host
+from longpole.job.steps import Steps, marks_of, steps_of
+from longpole.timeline.columns import I64, Kind, Timeline
+from longpole.timeline.intervals import NONE, Spans, Strip, join, paint, subtract, union
+
+#: A wait for the device that goes on while nothing is seen to run on it is a round trip if it is short; if it is long,
+#: something ran that was not recorded.
+ROUND_TRIP_NS = 1_000_000
+#: At the edges of a trace some launches have their kernel outside; if more of them do, kernels were not recorded.
+LOST_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class Device:
+    """The device's work as sets of time; `hidden` is when something ran that was not recorded.
+
+    `talk` are the rows of the collectives: kernels, or on a job without a device the ranges of the CPU's.
+    """
+
+    kernels: Spans
+    collectives: Spans
+    copies: Spans
+    hidden: Spans
+    busy: Spans
+    first_ns: int
+    talk: I64
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """One rank's window, painted: `causes[strip.label[i]]` is charged with piece i."""
+
+    timeline: Timeline
+    start_ns: int
+    end_ns: int
+    strip: Strip
+    causes: tuple[str, ...]
+    device: Device
+    host: Host
+    saves: Saves
+    steps: Steps
+
+    @property
+    def window_ns(self) -> int:
+        """The length of the window."""
+        return self.end_ns - self.start_ns
+
+    @cached_property
+    def charged(self) -> dict[str, Spans]:
+        """The set of time charged to each cause; the sets share nothing and cover the window."""
+        names = list(dict.fromkeys(self.causes))
+        merged = np.array([names.index(cause) for cause in self.causes])[self.strip.label]
+        order = np.argsort(merged, kind="stable")
+        first = np.searchsorted(merged[order], np.arange(len(names) + 1))
+        pieces = {name: order[first[i] : first[i + 1]] for i, name in enumerate(names)}
+        return {name: union(self.strip.edge[at], self.strip.edge[at + 1]) for name, at in pieces.items() if len(at)}
+
+    def spans(self, cause: str) -> Spans:
+        """The set of time charged to a cause."""
+        return self.charged.get(cause, NONE)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """What a cause is charged for: a set of time, computed from what was seen."""
+
+    cause: str
+    covers: Callable[[Device, Host, Saves], Spans]
+
+
+#: The order is the rule. Device work first, then the measuring, then what the feeding threads were in.
+LAYERS: tuple[Layer, ...] = (
+    Layer("gpu.compute", lambda d, h, s: d.kernels),
+    Layer("network", lambda d, h, s: d.collectives),
+    Layer("checkpoint", lambda d, h, s: s.copies),
+    Layer("copy", lambda d, h, s: d.copies),
+    Layer("profiler", lambda d, h, s: h.overhead),
+    Layer("unknown", lambda d, h, s: d.hidden),
+    Layer("input", lambda d, h, s: h.input),
+    Layer("checkpoint", lambda d, h, s: s.spans),
+    Layer("network", lambda d, h, s: h.collective),
+    Layer("startup", lambda d, h, s: h.startup),
+    Layer("alloc", lambda d, h, s: h.alloc),
+    Layer("compile", lambda d, h, s: h.compile),
+    Layer("launch", lambda d, h, s: short(subtract(join([h.syncing, h.copying]), d.busy), ROUND_TRIP_NS)),
+    Layer("copy", lambda d, h, s: h.staging),
+    Layer("unknown", lambda d, h, s: join([h.syncing, h.copying])),
+    Layer("launch", lambda d, h, s: h.dispatch),
+    Layer("startup", lambda d, h, s: h.starting),
+    Layer("wait", lambda d, h, s: h.waiting),
+    Layer("disk", lambda d, h, s: h.filing),
+    Layer("metadata", lambda d, h, s: h.looking),
+    Layer("network.io", lambda d, h, s: h.talking),
+    Layer("serial", lambda d, h, s: _between(h.alive)),
+)
+#: The same for a job in whose trace no device appears: what its threads compute is the work.
+CPU_LAYERS: tuple[Layer, ...] = (
+    Layer("profiler", lambda d, h, s: h.overhead),
+    Layer("unknown", lambda d, h, s: d.hidden),
+    Layer("input", lambda d, h, s: h.input),
+    Layer("checkpoint", lambda d, h, s: s.spans),
+    Layer("compile", lambda d, h, s: h.compile),
+    Layer("cpu", lambda d, h, s: h.computing),
+    Layer("network", lambda d, h, s: h.collective),
+    Layer("cpu", lambda d, h, s: h.dispatch),
+    *LAYERS[-5:],
+)
+
+
+def attribute(timeline: Timeline) -> Attribution:
+    """Paint one rank's window. The timeline must hold at least one interval."""
+    steps = steps_of(timeline)
+    start_ns, end_ns = window_of(timeline)
+    device = device_work(timeline)
+    threads = host.observe(timeline, device.busy, device.first_ns)
+    calls = timeline.rows(Kind.CALL)
+    calls = calls[np.isin(timeline.lane[calls], threads.lanes)]
+    kinds = activities.call_kinds(timeline.names)[timeline.name[calls]]
+    saves = saves_of(timeline, threads.saving, calls, kinds, end_ns, len(steps))
+    layers = LAYERS if len(device.busy.start) or len(calls) else CPU_LAYERS
+    strip = paint(start_ns, end_ns, [layer.covers(device, threads, saves) for layer in layers])
+    causes = (*(layer.cause for layer in layers), "unknown")
+    return Attribution(timeline, start_ns, end_ns, strip, causes, device, threads, saves, steps)
+
+
+def window_of(timeline: Timeline) -> tuple[int, int]:
+    """The wall-clock that was recorded: the marked steps with the device work they left queued, or all that was seen.
+
+    The recorder's own span is not the window: before the first and after the last event of any thread or device it
+    sets itself up and writes its buffers.
+    """
+    seen = timeline.kind != Kind.SPAN
+    if not seen.any():
+        return int(timeline.start_ns.min()), int(timeline.start_ns.min()) + 1
+    start, end = int(timeline.start_ns[seen].min()), int(timeline.end_ns[seen].max())
+    marks = marks_of(timeline)
+    if marks:
+        queued = timeline.rows(Kind.KERNEL, Kind.COPY, Kind.FILL, Kind.CALL)
+        start, end = marks[0], max(marks[1], int(timeline.end_ns[queued].max(initial=0)))
+    return start, max(end, start + 1)
+
+
+def device_work(timeline: Timeline) -> Device:
+    """Unions of the device's intervals by what they are; first_ns is the end of the window where there are none."""
+    talk = activities.collective_rows(timeline)
+    kernels = np.setdiff1d(timeline.rows(Kind.KERNEL), talk, assume_unique=True)
+    moves = timeline.rows(Kind.COPY, Kind.FILL)
+    work = timeline.rows(Kind.KERNEL, Kind.COPY, Kind.FILL)
+    if not len(work):
+        talk = activities.named(timeline, timeline.rows(Kind.RANGE, Kind.OPERATOR), activities.HOST_BACKEND)
+    busy = host.spans_of(timeline, work)
+    return Device(
+        kernels=host.spans_of(timeline, kernels),
+        collectives=host.spans_of(timeline, talk) if len(work) else NONE,
+        copies=host.spans_of(timeline, moves),
+        hidden=_hidden(timeline, work),
+        busy=busy,
+        first_ns=int(busy.start[0]) if len(busy.start) else int(timeline.end_ns.max(initial=0)),
+        talk=talk,
+    )
+
+
+def _hidden(timeline: Timeline, work: I64) -> Spans:
+    """When the device may have run unseen: from a launch without recorded work to the next sign that it is over.
+
+    Graph launches count always (their kernels are missing where the profiler was not asked for them), plain ones only
+    where too many lack their kernel to be a matter of the trace's edges.
+    """
+    calls = timeline.rows(Kind.CALL)
+    kinds = activities.call_kinds(timeline.names)[timeline.name[calls]]
+    unseen = (timeline.correlation[calls] >= 0) & ~np.isin(timeline.correlation[calls], timeline.correlation[work])
+    launches = kinds == Call.LAUNCH
+    lost = launches & unseen
+    graphs = (kinds == Call.GRAPH) & unseen
+    silent = calls[graphs | lost] if lost.sum() > LOST_SHARE * launches.sum() else calls[graphs]
+    if not len(silent):
+        return NONE
+    begin = timeline.start_ns[silent]
+    signs = np.sort(
+        np.concatenate(
+            (
+                timeline.end_ns[calls[(kinds == Call.SYNC) | (kinds == Call.COPY)]],
+                timeline.start_ns[work],
+            )
+        )
+    )
+    ends = np.append(signs, timeline.end_ns.max())
+    return union(begin, ends[np.searchsorted(signs, begin, "right")])
+
+
+def short(spans: Spans, most_ns: int) -> Spans:
+    """The pieces of a set that are no longer than this."""
+    keep = spans.end - spans.start <= most_ns
+    return Spans(spans.start[keep], spans.end[keep])
+
+
+def _between(alive: Spans) -> Spans:
+    """From the first sign of life of the feeding threads to their last."""
+    return Spans(alive.start[:1], alive.end[-1:])

@@ -1,0 +1,119 @@
+"""Recognise a checkpoint in a trace that shows neither file writes nor fsync.
+
+Saving a state looks like a run of device-to-host copies with no kernel handed over between them, host time in
+between and after (pickling, writing), and no data coming back. Offloading brings it back, and evaluating on the CPU
+copies a result or two: both can still look alike, so the finding says how sure it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from longpole.job.activities import Call
+from longpole.timeline.columns import I64, Kind, Timeline
+from longpole.timeline.intervals import NONE, Spans, join, union
+
+#: A state worth saving is many megabytes in several tensors.
+LEAST_BYTES = 4 << 20
+LEAST_COPIES = 4
+#: The part of a save that is host time between and after its copies; a plain read-back has next to none.
+LEAST_HOST_SHARE = 0.2
+
+
+@dataclass(frozen=True)
+class Saves:
+    """The time spent saving, its device-to-host copies, and how it was recognised.
+
+    `named` are the saves that a stack or an annotation names; `inferred` counts those told by their copies alone.
+    """
+
+    spans: Spans
+    copies: Spans
+    count: int
+    size_bytes: int
+    inferred: int
+
+
+def saves_of(timeline: Timeline, named: Spans, calls: I64, kinds: np.ndarray, end_ns: int, steps: int) -> Saves:
+    """Find the saves: those that are `named`, and runs of copies out between two hand-overs of kernels.
+
+    `calls` are the feeding threads' API calls (rows, ascending in time) and `kinds` their `Call`s. What happens in
+    every one of the `steps` reads results back; nobody saves that often.
+    """
+    copies = timeline.rows(Kind.COPY)
+    out = copies[_directions(timeline, copies, "DtoH")]
+    back = copies[_directions(timeline, copies, "HtoD")]
+    inferred = _inferred(timeline, out, back, calls, kinds, end_ns)
+    if steps > 1 and len(inferred.start) >= steps - 1:
+        inferred = NONE
+    spans = join([named, inferred])
+    inside = out[_within(timeline.start_ns[out], spans)]
+    size = timeline.size_bytes[inside]
+    return Saves(
+        spans=spans,
+        copies=union(timeline.start_ns[inside], timeline.end_ns[inside]),
+        count=len(spans.start),
+        size_bytes=int(size[size > 0].sum()),
+        inferred=len(inferred.start),
+    )
+
+
+def _inferred(timeline: Timeline, out: I64, back: I64, calls: I64, kinds: np.ndarray, end_ns: int) -> Spans:
+    launches = timeline.start_ns[calls[(kinds == Call.LAUNCH) | (kinds == Call.GRAPH)]]
+    if len(out) < LEAST_COPIES or not len(launches):
+        return NONE
+    begin = _begins(timeline, out, calls, kinds)
+    quiet = np.searchsorted(launches, begin, "right")
+    edges = np.append(launches, end_ns)
+    usual = _longest_silence(launches, quiet)
+    found_start, found_end = [], []
+    for gap in np.unique(quiet):
+        mine = quiet == gap
+        size = timeline.size_bytes[out[mine]]
+        start, end = int(begin[mine].min()), int(edges[gap])
+        busy = int((timeline.end_ns[out[mine]] - timeline.start_ns[out[mine]]).sum())
+        returns = (timeline.start_ns[back] > start) & (timeline.start_ns[back] < end)
+        returned = int(timeline.size_bytes[back[returns]].clip(0).sum())
+        enough = mine.sum() >= LEAST_COPIES and size.clip(0).sum() >= LEAST_BYTES
+        before = int(launches[gap - 1]) if gap else start
+        if start - before > usual:
+            start = before
+        if enough and returned * 2 < size.clip(0).sum() and busy < (1 - LEAST_HOST_SHARE) * (end - start):
+            found_start.append(start)
+            found_end.append(end)
+    return union(np.array(found_start, np.int64), np.array(found_end, np.int64))
+
+
+def _longest_silence(launches: I64, saving: I64) -> int:
+    """The longest time without a launch that no save lies in: silence before a save that is longer belongs to it
+    (opening and truncating the file), silence of a length that is usual in the job does not."""
+    gaps = np.diff(launches)
+    usual = np.delete(gaps, np.unique(saving[(saving > 0) & (saving <= len(gaps))]) - 1)
+    return int(usual.max()) if len(usual) else 0
+
+
+def _begins(timeline: Timeline, out: I64, calls: I64, kinds: np.ndarray) -> I64:
+    """When each copy was asked for: the start of its call where that is known, of the copy itself where it is not."""
+    asked = calls[kinds == Call.COPY]
+    asked = asked[timeline.correlation[asked] >= 0]
+    if not len(asked):
+        return timeline.start_ns[out]
+    order = np.argsort(timeline.correlation[asked], kind="stable")
+    key = timeline.correlation[asked][order]
+    at = np.minimum(np.searchsorted(key, timeline.correlation[out]), len(key) - 1)
+    known = key[at] == timeline.correlation[out]
+    return np.where(known, timeline.start_ns[asked[order[at]]], timeline.start_ns[out])
+
+
+def _directions(timeline: Timeline, copies: I64, direction: str) -> np.ndarray:
+    flags = np.fromiter((direction in name for name in timeline.names), bool, len(timeline.names))
+    return flags[timeline.name[copies]]
+
+
+def _within(at: I64, spans: Spans) -> np.ndarray:
+    if not len(spans.start):
+        return np.zeros(len(at), bool)
+    index = np.searchsorted(spans.start, at, "right") - 1
+    return (index >= 0) & (at < spans.end[np.maximum(index, 0)])

@@ -1,0 +1,353 @@
+"""The facts behind one rank's shares, each measured from the trace and with its source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from longpole import units
+from longpole.job import activities
+from longpole.job.activities import Call
+from longpole.job.attribution import Attribution
+from longpole.job.copies import copy_facts
+from longpole.job.sections import section_facts
+from longpole.timeline.columns import I64, Kind
+from longpole.timeline.intervals import Spans, intersect, join, overlap, subtract
+from longpole.verdict import Evidence
+
+#: A device that runs kernels for less than this part of the window is waiting for something.
+BUSY = 0.9
+#: The first steps are warm-up while they take this many times the median of the rest; at most this part of all steps.
+WARM_TIMES = 1.5
+WARM_SHARE = 0.3
+
+
+def facts_of(attribution: Attribution, charged: Mapping[str, Spans]) -> list[Evidence]:
+    """All there is to say of one rank, in the order of the chain."""
+    return [
+        *_coverage(attribution),
+        *_steps(attribution),
+        *_kernels(attribution),
+        *_collectives(attribution, charged),
+        *copy_facts(attribution),
+        *_loader(attribution),
+        *_saves(attribution),
+        *_dispatch(attribution),
+        *_synchronisation(attribution),
+        *_calls(attribution, "allocation", attribution.spans("alloc")),
+        *_calls(attribution, "start_up", attribution.spans("startup")),
+        *_calls(attribution, "compilation", attribution.spans("compile")),
+        *section_facts(attribution),
+        *_hidden(attribution),
+        *_profiler(attribution),
+        *_aside(attribution),
+    ]
+
+
+def notes_of(attribution: Attribution, charged: Mapping[str, Spans]) -> list[str]:
+    """What must be said beside the numbers of one rank."""
+    timeline, window = attribution.timeline, attribution.window_ns
+    notes = list(timeline.notes)
+    if "network" in charged and charged["network"].total:
+        ranks = f" of {timeline.world_size}" if timeline.world_size else ""
+        one = "one rank" + ranks if timeline.rank is None else f"rank {timeline.rank}{ranks}"
+        notes.append(
+            f"collectives of {one} that no other trace here answers can't be split into wire and waiting for a late rank"
+        )
+    if not len(attribution.host.lanes):
+        notes.append("the trace has no host events: what the device waited for was not recorded")
+    if intersect(attribution.device.hidden, attribution.spans("unknown")).total > 0.01 * window:
+        notes.append(
+            "work was launched whose kernels the trace does not show; the device may have been busy where it looks idle"
+        )
+    silent = attribution.spans("serial").total
+    if silent > 0.1 * window and not len(timeline.rows(Kind.PYTHON)):
+        notes.append(
+            "serial is read from silence: no operator or call of the feeding threads for over a millisecond; "
+            "a trace without stacks can't tell computing from waiting"
+        )
+    if attribution.saves.inferred and attribution.spans("checkpoint").total > 0.01 * window:
+        notes.append(
+            "checkpoint is inferred from runs of copies to the host with no kernel launched between; "
+            "offloading and evaluating on the CPU would look alike"
+        )
+    if timeline.rows(Kind.KERNEL).size == 0 and len(timeline.rows(Kind.CALL)) == 0:
+        notes.append("no device appears in the trace: judged as a CPU job")
+    return notes
+
+
+def _fact(attribution: Attribution, what: str, where: str, source: str, **rest: object) -> Evidence:
+    fields = {"what": what, "where": where, "source": f"{attribution.timeline.source}, {source}"} | rest
+    return Evidence(**fields)  # type: ignore[arg-type]
+
+
+def _coverage(attribution: Attribution) -> Iterator[Evidence]:
+    timeline = attribution.timeline
+    recorder = timeline.rows(Kind.SPAN)
+    if not len(recorder):
+        return
+    spanned = int(timeline.end_ns[recorder].max() - timeline.start_ns[recorder].min())
+    if spanned <= 0:
+        return
+    share = min(attribution.window_ns / spanned, 1.0)
+    yield _fact(
+        attribution,
+        "trace_coverage",
+        "of the recorder's span",
+        "the recorder's own span",
+        measured=share,
+        unit="fraction",
+        status="ok" if share > 0.8 else "unknown",
+        detail=f"judged {units.duration(attribution.window_ns)} of {units.duration(spanned)} recorded; "
+        "the job before and after is not in the trace",
+    )
+
+
+def _steps(attribution: Attribution) -> Iterator[Evidence]:
+    steps = attribution.steps
+    if not len(steps):
+        return
+    length = steps.end_ns - steps.start_ns
+    source = f"{len(steps)} steps by {steps.told_by}"
+    warm = warm_up(length)
+    rest = length[warm:]
+    mean, median = int(rest.mean()), int(np.median(rest))
+    low, high = (int(x) for x in np.percentile(rest, (10, 90)))
+    yield _fact(
+        attribution,
+        "steps",
+        "mean",
+        source,
+        measured=mean,
+        unit="ns",
+        detail=f"{len(rest)} steps; median {units.duration(median)}, 10th to 90th percentile "
+        f"{units.duration(low)} to {units.duration(high)}",
+    )
+    worst = int(np.argmax(rest))
+    if rest[worst] > WARM_TIMES * median:
+        yield _fact(
+            attribution,
+            "worst_step",
+            f"step {warm + worst}",
+            source,
+            measured=int(rest[worst]),
+            limit=median,
+            unit="ns",
+            status="slow",
+            detail=f"{rest[worst] / median:.1f} times the median; {_worst_causes(attribution, warm + worst)}",
+        )
+    if warm:
+        yield _fact(
+            attribution,
+            "warm_up",
+            f"first {warm} steps",
+            source,
+            measured=int(length[:warm].mean()),
+            limit=mean,
+            unit="ns",
+            detail="mean of the first steps, kept out of the step times above; the shares cover the whole window",
+        )
+
+
+def warm_up(length: I64) -> int:
+    """How many of the first steps (ns) stand out as warm-up."""
+    most = int(WARM_SHARE * len(length))
+    if most == 0:
+        return 0
+    usual = float(np.median(length[most:]))
+    cold = length[:most] > WARM_TIMES * usual
+    return int(np.argmin(cold)) if not cold.all() else most
+
+
+def _worst_causes(attribution: Attribution, step: int) -> str:
+    start, end = attribution.steps.start_ns[step : step + 1], attribution.steps.end_ns[step : step + 1]
+    found = sorted(((int(overlap(s, start, end)[0]), c) for c, s in attribution.charged.items()), reverse=True)
+    return ", ".join(f"{cause} {units.duration(ns)}" for ns, cause in found[:2] if ns)
+
+
+def _kernels(attribution: Attribution) -> Iterator[Evidence]:
+    device = attribution.device
+    rows = attribution.timeline.rows(Kind.KERNEL)
+    if not len(rows):
+        return
+    busy = device.kernels.total / attribution.window_ns
+    device_names = sorted({name for name in attribution.timeline.devices if name})
+    yield _fact(
+        attribution,
+        "kernels",
+        device_names[0] if device_names else "device",
+        f"{len(rows):,} kernels",
+        measured=busy,
+        unit="fraction",
+        status="ok" if busy >= BUSY else "slow",
+        detail=f"kernels ran for {units.duration(device.kernels.total)} of {units.duration(attribution.window_ns)}",
+    )
+
+
+def _collectives(attribution: Attribution, charged: Mapping[str, Spans]) -> Iterator[Evidence]:
+    talk = attribution.device.talk
+    if not len(talk):
+        return
+    exposed = sum(
+        spans.total for cause, spans in charged.items() if cause.startswith("network") and cause != "network.io"
+    )
+    whole = attribution.device.collectives.total
+    source = f"{len(talk):,} collectives"
+    yield _fact(
+        attribution,
+        "exposed_collectives",
+        "device" if whole else "host",
+        source,
+        measured=exposed,
+        unit="ns",
+        status="slow" if exposed > 0.1 * attribution.window_ns else "ok",
+    )
+    if whole:
+        hidden = whole - intersect(attribution.device.collectives, join(_network(charged))).total
+        yield _fact(attribution, "hidden_collectives", "under kernels", source, measured=hidden, unit="ns")
+
+
+def _network(charged: Mapping[str, Spans]) -> list[Spans]:
+    return [spans for cause, spans in charged.items() if cause.split(".")[0] == "network" and cause != "network.io"]
+
+
+def _loader(attribution: Attribution) -> Iterator[Evidence]:
+    waits = attribution.host.input
+    if not len(waits.start):
+        return
+    felt = attribution.spans("input").total
+    yield _fact(
+        attribution,
+        "loader_wait",
+        "feeding thread",
+        f"{len(waits.start):,} waits for a batch",
+        measured=felt,
+        unit="ns",
+        status="slow" if felt > 0.1 * attribution.window_ns else "ok",
+        detail=f"{units.duration(waits.total)} in the loader, {units.duration(felt)} of it with the device idle",
+    )
+
+
+def _saves(attribution: Attribution) -> Iterator[Evidence]:
+    saves = attribution.saves
+    if not saves.count:
+        return
+    told = (
+        f"{saves.inferred} of {saves.count} told by their copies alone"
+        if saves.inferred
+        else "named by a stack or a range"
+    )
+    yield _fact(
+        attribution,
+        "checkpoint_saves",
+        f"{saves.count} saves",
+        told,
+        measured=attribution.spans("checkpoint").total,
+        unit="ns",
+        status="slow",
+        detail=f"{units.size(saves.size_bytes)} copied out, {units.duration(saves.spans.total // saves.count)} each",
+    )
+
+
+def _dispatch(attribution: Attribution) -> Iterator[Evidence]:
+    timeline, calls, kinds = attribution.timeline, *_feeding_calls(attribution)
+    launches = calls[(kinds == Call.LAUNCH) | (kinds == Call.GRAPH)]
+    charged = attribution.spans("launch").total
+    if not len(launches):
+        return
+    kernels = timeline.rows(Kind.KERNEL)
+    short = int(np.median(timeline.end_ns[kernels] - timeline.start_ns[kernels])) if len(kernels) else None
+    yield _fact(
+        attribution,
+        "dispatch",
+        "device idle a launch",
+        f"{len(launches):,} launches",
+        measured=charged // len(launches),
+        limit=short,
+        unit="ns",
+        status="slow" if charged > 0.1 * attribution.window_ns else "ok",
+        detail=None if short is None else f"the median kernel runs {units.duration(short)}",
+    )
+
+
+def _feeding_calls(attribution: Attribution) -> tuple[I64, np.ndarray]:
+    timeline = attribution.timeline
+    calls = timeline.rows(Kind.CALL)
+    calls = calls[np.isin(timeline.lane[calls], attribution.host.lanes)]
+    return calls, activities.call_kinds(timeline.names)[timeline.name[calls]]
+
+
+def _synchronisation(attribution: Attribution) -> Iterator[Evidence]:
+    _, kinds = _feeding_calls(attribution)
+    count = int((kinds == Call.SYNC).sum())
+    waits = attribution.host.syncing
+    if not count:
+        return
+    cost = intersect(subtract(waits, attribution.device.busy), attribution.spans("launch")).total
+    yield _fact(
+        attribution,
+        "synchronisation",
+        "device idle in a wait for it",
+        f"{count:,} waits",
+        measured=cost,
+        unit="ns",
+        status="slow" if cost > 0.05 * attribution.window_ns else "ok",
+        detail=f"{units.duration(waits.total)} waited, {units.duration(cost)} of it with the device idle: the cost",
+    )
+
+
+def _calls(attribution: Attribution, what: str, spans: Spans) -> Iterator[Evidence]:
+    if not spans.total:
+        return
+    timeline, (calls, _) = attribution.timeline, _feeding_calls(attribution)
+    rows = calls if len(calls) else timeline.rows(Kind.RANGE, Kind.PYTHON)
+    inside = overlap(spans, timeline.start_ns[rows], timeline.end_ns[rows])
+    total = np.zeros(len(timeline.names), np.int64)
+    np.add.at(total, timeline.name[rows], inside)
+    top = [i for i in np.argsort(-total, kind="stable")[:3].tolist() if total[i]]
+    yield _fact(
+        attribution,
+        what,
+        timeline.names[top[0]] if top else "host",
+        f"{int((inside > 0).sum()):,} calls",
+        measured=spans.total,
+        unit="ns",
+        status="slow" if spans.total > 0.05 * attribution.window_ns else "ok",
+        detail=", ".join(f"{timeline.names[i]} {units.duration(int(total[i]))}" for i in top) or None,
+    )
+
+
+def _hidden(attribution: Attribution) -> Iterator[Evidence]:
+    unseen = intersect(attribution.device.hidden, attribution.spans("unknown")).total
+    if not unseen:
+        return
+    yield _fact(
+        attribution,
+        "graph_launches",
+        "launches without recorded kernels",
+        "launch calls without a kernel of their correlation",
+        measured=unseen,
+        unit="ns",
+        status="unknown",
+        detail="the device may have been busy; profile with CUDA activities and graph-level kernels to see",
+    )
+
+
+def _profiler(attribution: Attribution) -> Iterator[Evidence]:
+    cost = attribution.spans("profiler").total
+    if cost:
+        yield _fact(
+            attribution,
+            "profiler_overhead",
+            "device idle",
+            "the recorder's own events",
+            measured=cost,
+            unit="ns",
+            status="slow" if cost > 0.1 * attribution.window_ns else "ok",
+        )
+
+
+def _aside(attribution: Attribution) -> Iterator[Evidence]:
+    for reason, count in attribution.timeline.set_aside.items():
+        yield _fact(attribution, "set_aside", reason, "reading", measured=count, unit="", status="unknown")

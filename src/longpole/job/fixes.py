@@ -1,0 +1,190 @@
+"""What to do about each cause, the cheapest first, and the most each can give by the part's limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from longpole.verdict import Effort, Evidence, Fix, Share, Verdict
+
+#: A cause that gives less than this part of the work is not worth a line.
+WORTH = 0.03
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """One thing to do. `applies` looks at the evidence; `leaves` is the part of the removable time the limit leaves
+    (0: all of it can go; None: not known, so no number is promised)."""
+
+    cause: str
+    do: str
+    effort: Effort
+    applies: Callable[[Verdict], bool] = lambda v: True
+    leaves: Callable[[Verdict], float | None] = lambda v: 0.0
+
+
+def _has(word: str) -> Callable[[Verdict], bool]:
+    return lambda verdict: any(e.what == word and e.status != "ok" for e in verdict.evidence)
+
+
+def _seen(word: str) -> Callable[[Verdict], bool]:
+    return lambda verdict: any(e.what == word for e in verdict.evidence)
+
+
+def _copies_at_limit(verdict: Verdict) -> float | None:
+    """The part of the copying that is left at the link's rate: the measured rate over the limit, of the worst way."""
+    rows = [e for e in verdict.evidence if e.what == "pageable_copies" and e.measured and e.limit]
+    return max((float(e.measured or 0) / float(e.limit or 1) for e in rows), default=None)
+
+
+def _unknown(verdict: Verdict) -> float | None:
+    return None
+
+
+REMEDIES: tuple[Remedy, ...] = (
+    Remedy(
+        "input", "raise num_workers of the DataLoader, with persistent_workers=True and prefetch_factor=4", "minutes"
+    ),
+    Remedy("input", "move decoding and augmentation to the GPU, or store the data decoded", "days"),
+    Remedy("checkpoint", "save less often: the time goes in proportion", "seconds", leaves=_unknown),
+    Remedy(
+        "checkpoint",
+        "save in the background: torch.distributed.checkpoint.async_save copies to pinned memory and writes meanwhile",
+        "hours",
+    ),
+    Remedy(
+        "copy",
+        "pin the host memory (pin_memory=True) and copy with non_blocking=True",
+        "minutes",
+        _seen("pageable_copies"),
+        _copies_at_limit,
+    ),
+    Remedy("copy", "copy the next batch on a side stream while this one computes", "hours", _seen("pinned_copies")),
+    Remedy(
+        "copy",
+        "copy less: smaller types on the wire, results reduced on the device before they are read back",
+        "hours",
+        leaves=_unknown,
+    ),
+    Remedy("launch", "capture the step in a CUDA graph, or torch.compile(mode='reduce-overhead')", "hours"),
+    Remedy(
+        "launch",
+        "fuse small kernels: torch.compile, fused optimizers (fused=True), foreach",
+        "minutes",
+        leaves=_unknown,
+    ),
+    Remedy(
+        "launch",
+        "remove the waits in the step (.item(), .cpu(), print of a tensor), each drains the queue",
+        "minutes",
+        _has("synchronisation"),
+        _unknown,
+    ),
+    Remedy("launch", "give the device more work a step: a larger batch", "minutes", leaves=_unknown),
+    Remedy(
+        "serial",
+        "move the work off the thread that feeds the GPU: a thread, a worker process, or the GPU itself",
+        "hours",
+    ),
+    Remedy(
+        "serial",
+        "record with with_stack=True, or with py-spy, to see which function it is",
+        "minutes",
+        _has("serial_sections"),
+        _unknown,
+    ),
+    Remedy("alloc", "keep the caching allocator's memory: no torch.cuda.empty_cache() in the step", "minutes"),
+    Remedy(
+        "alloc",
+        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True against fragmentation and retries",
+        "seconds",
+        leaves=_unknown,
+    ),
+    Remedy(
+        "compile",
+        "compile once: mark_dynamic or padding against recompilation, and a persistent cache (TORCHINDUCTOR_CACHE_DIR)",
+        "hours",
+    ),
+    Remedy(
+        "startup", "trace after a few warm-up steps if the steady state is the question", "seconds", leaves=_unknown
+    ),
+    Remedy(
+        "startup",
+        "keep the process alive over jobs, load code eagerly while data is prepared (CUDA_MODULE_LOADING)",
+        "hours",
+        leaves=_unknown,
+    ),
+    Remedy(
+        "network.imbalance", "even out the ranks' work: find out why the late rank is late and mend it there", "hours"
+    ),
+    Remedy(
+        "network.collective",
+        "overlap it: larger gradient buckets started earlier, FSDP prefetch, a separate stream",
+        "hours",
+    ),
+    Remedy(
+        "network.collective",
+        "send less: bf16 gradients, gradient accumulation, sharding that fits the links",
+        "hours",
+        leaves=_unknown,
+    ),
+    Remedy(
+        "network",
+        "record every rank: one trace can't tell the wire from waiting for a late rank",
+        "minutes",
+        leaves=_unknown,
+    ),
+    Remedy(
+        "gpu.compute",
+        "lower precision where the numbers allow it (bf16, TF32: torch.set_float32_matmul_precision('high'))",
+        "minutes",
+        leaves=_unknown,
+    ),
+    Remedy("gpu.compute", "fuse: torch.compile, scaled_dot_product_attention", "hours", leaves=_unknown),
+    Remedy("cpu", "more cores, or this work on a GPU", "days", leaves=_unknown),
+    Remedy("disk", "read and write in another thread, or nearer: local disk, page cache", "hours"),
+    Remedy("metadata", "pack the small files: tar shards, Parquet, WebDataset", "days"),
+    Remedy("network.io", "fetch ahead in another thread, or keep a local copy", "hours"),
+    Remedy("wait", "see what is waited for: the Python frames in the evidence name it", "hours", leaves=_unknown),
+    Remedy(
+        "unknown",
+        "record what ran: profile CUDA activities with graph kernels, or all threads with with_stack=True",
+        "minutes",
+        leaves=_unknown,
+    ),
+)
+
+
+def fixes_of(verdict: Verdict) -> tuple[Fix, ...]:
+    """The remedies for every cause that is worth it: the largest cause first, within one the cheapest first."""
+    found: list[Fix] = []
+    for share in verdict.ranked:
+        if share.removable >= WORTH * verdict.work:
+            found.extend(_for(verdict, share))
+    unseen = verdict.share("unknown")
+    if not verdict.answered:
+        found.extend(_for(verdict, unseen))
+    return tuple(found)
+
+
+_ORDER = {"seconds": 0, "minutes": 1, "hours": 2, "days": 3, "weeks": 4}
+
+
+def _for(verdict: Verdict, share: Share) -> Iterator[Fix]:
+    family = share.cause.split(".")[0] if share.cause.startswith("input") else share.cause
+    for remedy in sorted((r for r in REMEDIES if r.cause == family), key=lambda r: _ORDER[r.effort]):
+        if not remedy.applies(verdict):
+            continue
+        left = remedy.leaves(verdict)
+        rest = None if left is None else verdict.work - share.removable * (1 - min(left, 1.0))
+        yield Fix(
+            cause=share.cause,
+            do=remedy.do,
+            effort=remedy.effort,
+            at_most=verdict.work / rest if rest and rest > 0 else None,
+        )
+
+
+def measured(facts: tuple[Evidence, ...], word: str) -> float | None:
+    """The first measured value under a word, None if there is none."""
+    return next((float(e.measured) for e in facts if e.what == word and e.measured is not None), None)

@@ -1,0 +1,252 @@
+"""What the threads that feed the device were doing, as sets of time.
+
+A thread feeds the device if it hands it work (the main thread, autograd's thread for the backward pass); loader
+workers and watchdogs do not. What a trace does not carry (file writes, plain Python without stacks) leaves gaps, and
+a gap is only given a name where something says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longpole.job import activities
+from longpole.job.activities import Call
+from longpole.timeline.columns import I64, Kind, Timeline
+from longpole.timeline.intervals import NONE, Spans, intersect, join, subtract, union
+
+#: Marks of one thread closer than this belong to one run of dispatching; anything from 0.1 to 5 ms gives the same
+#: binding causes on traces with a planted cause.
+QUIET_NS = 1_000_000
+#: A launch that takes longer waits: for room in the queue while the device is busy, for code to load while it is not.
+SLOW_LAUNCH_NS = 200_000
+#: A call that takes longer, while the device is idle, is doing something once: a context, a module, a handle.
+ONE_OFF_NS = 1_000_000
+#: Less than this share of the launches does not make a thread a feeding one.
+FEEDING_SHARE = 0.01
+
+
+@dataclass(frozen=True)
+class Host:
+    """Sets of time of the feeding threads; each is what its name says, whatever the device did meanwhile.
+
+    `blocked` is the time in which some feeding thread waits for the device and none of them is at work.
+    `elsewhere` is when a feeding thread was held up (by the loader, a save, an allocation, a compiler) while another
+    was at work: time that would not go if the hold-up went.
+    """
+
+    lanes: NDArray[np.int32]
+    input: Spans
+    saving: Spans
+    collective: Spans
+    startup: Spans
+    starting: Spans
+    alloc: Spans
+    compile: Spans
+    copying: Spans
+    staging: Spans
+    syncing: Spans
+    waiting: Spans
+    filing: Spans
+    looking: Spans
+    talking: Spans
+    dispatch: Spans
+    computing: Spans
+    elsewhere: Spans
+    alive: Spans
+    blocked: Spans
+    overhead: Spans
+
+
+def spans_of(timeline: Timeline, rows: I64) -> Spans:
+    """The union of some rows."""
+    return union(timeline.start_ns[rows], timeline.end_ns[rows])
+
+
+def feeding_lanes(timeline: Timeline) -> NDArray[np.int32]:
+    """The lanes of the threads that hand work to the device; on a CPU job, those that run operators and steps."""
+    calls = timeline.rows(Kind.CALL)
+    kinds = activities.call_kinds(timeline.names)[timeline.name[calls]]
+    launches = calls[(kinds == Call.LAUNCH) | (kinds == Call.GRAPH) | (kinds == Call.COPY)]
+    marked = timeline.lane[timeline.rows(Kind.STEP)]
+    if len(launches):
+        count = np.bincount(timeline.lane[launches], minlength=len(timeline.lanes))
+        return np.union1d(np.flatnonzero(count >= FEEDING_SHARE * len(launches)), marked).astype(np.int32)
+    operators = timeline.rows(Kind.OPERATOR)
+    if not len(operators):
+        return np.unique(timeline.lane[timeline.rows(Kind.CALL, Kind.RANGE, Kind.STEP, Kind.PYTHON)])
+    count = np.bincount(timeline.lane[operators], minlength=len(timeline.lanes))
+    return np.union1d(np.flatnonzero(count >= FEEDING_SHARE * len(operators)), marked).astype(np.int32)
+
+
+def observe(timeline: Timeline, device_busy: Spans, first_device_ns: int) -> Host:
+    """Read the feeding threads; `device_busy` and the time of the first device work tell one-off calls apart."""
+    lanes = feeding_lanes(timeline)
+    feeding = np.zeros(len(timeline.lanes) + 1, bool)
+    feeding[lanes] = True
+    on_feeding = feeding[timeline.lane]
+
+    def rows(*kinds: Kind) -> I64:
+        found = timeline.rows(*kinds)
+        return found[on_feeding[found]]
+
+    calls, told = rows(Kind.CALL), rows(Kind.RANGE, Kind.OPERATOR, Kind.PYTHON)
+    kinds = activities.call_kinds(timeline.names)[timeline.name[calls]]
+    once = _one_off(timeline, calls, kinds, first_device_ns)
+    marks = rows(Kind.CALL, Kind.OPERATOR)
+    overhead = timeline.rows(Kind.OVERHEAD)
+    loading = activities.named(timeline, overhead, activities.LOADING)
+    overhead = np.setdiff1d(overhead, loading)
+
+    def named(pattern: activities.Pattern, *only: Kind) -> Spans:
+        among = rows(*only) if only else told
+        return spans_of(timeline, activities.named(timeline, among, pattern))
+
+    python = Kind.PYTHON
+    return Host(
+        lanes=lanes,
+        input=named(activities.LOADER),
+        saving=named(activities.SAVER),
+        collective=_host_collectives(timeline, cpu_only=not len(device_busy.start)),
+        startup=join([spans_of(timeline, calls[once]), spans_of(timeline, loading)]),
+        starting=_starting(timeline, calls[once], marks, first_device_ns),
+        alloc=spans_of(timeline, calls[(kinds == Call.ALLOC) & ~once]),
+        compile=join([named(activities.COMPILER), spans_of(timeline, calls[(kinds == Call.LOAD) & ~once])]),
+        copying=spans_of(timeline, calls[kinds == Call.COPY]),
+        staging=_staging(timeline, calls[kinds == Call.COPY]),
+        syncing=spans_of(timeline, calls[kinds == Call.SYNC]),
+        waiting=named(activities.WAITER, python),
+        filing=named(activities.FILER, python),
+        looking=named(activities.LOOKER, python),
+        talking=named(activities.TALKER, python),
+        dispatch=join([_runs(timeline, marks), spans_of(timeline, calls[kinds == Call.LAUNCH])]),
+        computing=spans_of(timeline, _leaves(timeline, rows(Kind.OPERATOR))),
+        elsewhere=_elsewhere(timeline, calls, kinds, marks, told, lanes),
+        alive=spans_of(timeline, rows(Kind.CALL, Kind.OPERATOR, Kind.RANGE, Kind.PYTHON)),
+        blocked=_blocked(timeline, calls, kinds, marks, lanes, device_busy),
+        overhead=join([spans_of(timeline, overhead), _traced_graphs(timeline, calls[kinds == Call.GRAPH])]),
+    )
+
+
+def _one_off(timeline: Timeline, calls: I64, kinds: NDArray[np.int8], first_device_ns: int) -> NDArray[np.bool_]:
+    """Which calls set something up: long ones before any device work, and long ones that are rare among their like.
+
+    A first cudaFree creates the context, a first launch loads the module; neither comes back. A cudaFree that is slow
+    every time it is called is no set-up, it is how the job frees memory.
+    """
+    length = timeline.end_ns[calls] - timeline.start_ns[calls]
+    setup = ~np.isin(kinds, (Call.SYNC, Call.COPY, Call.GRAPH)) & (length > ONE_OFF_NS)
+    early = timeline.start_ns[calls] < first_device_ns
+    out: NDArray[np.bool_] = setup & (early | (kinds == Call.LAUNCH) | (kinds == Call.OTHER))
+    for name in np.unique(timeline.name[calls[setup & ~out]]):
+        like = timeline.name[calls] == name
+        usual = float(np.median(length[like]))
+        out |= setup & like & (length > 10 * ONE_OFF_NS) & (length > 100 * usual)
+    return out
+
+
+def _traced_graphs(timeline: Timeline, graphs: I64) -> Spans:
+    """Graph launches that take long because the profiler records every kernel of the graph one by one.
+
+    On an H200 a replay of 3,000 kernels takes 4 to 6 ms to hand over under the profiler and 0.01 ms without it.
+    """
+    length = timeline.end_ns[graphs] - timeline.start_ns[graphs]
+    return spans_of(timeline, graphs[length > SLOW_LAUNCH_NS])
+
+
+def _starting(timeline: Timeline, once: I64, marks: I64, first_device_ns: int) -> Spans:
+    """Silence that belongs to setting up: before a one-off call, and all before the first device work if one came early.
+
+    Libraries are opened and code is read from disk before the call that uses it is entered, where no event shows it.
+    """
+    if not len(once):
+        return NONE
+    begin = timeline.start_ns[once]
+    ends = np.sort(np.concatenate((timeline.start_ns[marks], timeline.end_ns[marks])))
+    before = ends[np.maximum(np.searchsorted(ends, begin, "left") - 1, 0)]
+    early = begin.min() < first_device_ns
+    first = int(timeline.start_ns[marks].min())
+    whole = union(np.array([first]), np.array([first_device_ns])) if early else NONE
+    return join([union(before, begin), whole])
+
+
+def _host_collectives(timeline: Timeline, *, cpu_only: bool) -> Spans:
+    """Collectives that run on the CPU. On a GPU job, c10d's own operators only hand the collective over."""
+    pattern = activities.HOST_COLLECTIVE if cpu_only else activities.HOST_BACKEND
+    return spans_of(timeline, activities.named(timeline, timeline.rows(Kind.RANGE, Kind.OPERATOR), pattern))
+
+
+def _staging(timeline: Timeline, copies: I64) -> Spans:
+    """Copy calls that take about as long as their copy: the host moves pageable memory through a staging buffer."""
+    moved = timeline.rows(Kind.COPY)
+    moved = moved[timeline.correlation[moved] >= 0]
+    if not len(moved) or not len(copies):
+        return NONE
+    order = np.argsort(timeline.correlation[moved], kind="stable")
+    key = timeline.correlation[moved][order]
+    at = np.minimum(np.searchsorted(key, timeline.correlation[copies]), len(key) - 1)
+    own = moved[order[at]]
+    lasts = np.where(key[at] == timeline.correlation[copies], timeline.end_ns[own] - timeline.start_ns[own], 0)
+    return spans_of(timeline, copies[2 * lasts >= timeline.end_ns[copies] - timeline.start_ns[copies]])
+
+
+def _runs(timeline: Timeline, rows: I64) -> Spans:
+    """The time in which marks (an operator or call begins or ends) follow each other without a quiet millisecond."""
+    if not len(rows):
+        return NONE
+    marks = np.sort(np.concatenate((timeline.start_ns[rows], timeline.end_ns[rows])))
+    close = np.diff(marks) <= QUIET_NS
+    return union(marks[:-1][close], marks[1:][close])
+
+
+def _leaves(timeline: Timeline, rows: I64) -> I64:
+    """The operators that call no other, less the collectives: where a CPU job's work is done."""
+    talk = activities.named(timeline, rows, activities.HOST_COLLECTIVE)
+    order = rows[np.lexsort((-timeline.end_ns[rows], timeline.start_ns[rows], timeline.lane[rows]))]
+    lane, start, end = timeline.lane[order], timeline.start_ns[order], timeline.end_ns[order]
+    leaf = np.ones(len(order), bool)
+    leaf[:-1] = (lane[1:] != lane[:-1]) | (start[1:] >= end[:-1])
+    return np.setdiff1d(order[leaf], talk)
+
+
+def _elsewhere(
+    timeline: Timeline, calls: I64, kinds: NDArray[np.int8], marks: I64, told: I64, lanes: NDArray[np.int32]
+) -> Spans:
+    if len(lanes) < 2:
+        return NONE
+    held = np.concatenate(
+        [
+            *(
+                activities.named(timeline, told, pattern)
+                for pattern in (activities.LOADER, activities.SAVER, activities.COMPILER)
+            ),
+            calls[(kinds == Call.ALLOC) | (kinds == Call.LOAD)],
+        ]
+    )
+    work = {lane: _runs(timeline, marks[timeline.lane[marks] == lane]) for lane in lanes}
+    return join(
+        intersect(
+            spans_of(timeline, held[timeline.lane[held] == lane]), join(work[other] for other in lanes if other != lane)
+        )
+        for lane in lanes
+    )
+
+
+def _blocked(
+    timeline: Timeline, calls: I64, kinds: NDArray[np.int8], marks: I64, lanes: NDArray[np.int32], device_busy: Spans
+) -> Spans:
+    """When the host waits for the device: blocked in a call, or done with everything, and no feeding thread at work."""
+    length = timeline.end_ns[calls] - timeline.start_ns[calls]
+    waits = np.isin(kinds, (Call.SYNC, Call.COPY, Call.ALLOC)) | (length > SLOW_LAUNCH_NS)
+    blocked, work = [], []
+    for lane in lanes:
+        mine = calls[waits & (timeline.lane[calls] == lane)]
+        waiting = spans_of(timeline, mine)
+        blocked.append(waiting)
+        work.append(subtract(_runs(timeline, marks[timeline.lane[marks] == lane]), waiting))
+    if len(marks) and len(device_busy.end):
+        last = np.array([timeline.end_ns[marks].max()])
+        blocked.append(union(last, device_busy.end[-1:]))
+    return intersect(subtract(join(blocked), join(work)), device_busy)

@@ -1,0 +1,138 @@
+"""From attributions to a verdict: shares, noise, evidence, fixes, and what must be said beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from longpole.errors import UsageError
+from longpole.job import ranks, tables
+from longpole.job.attribution import Attribution
+from longpole.job.evidence import facts_of, notes_of
+from longpole.job.fixes import fixes_of
+from longpole.job.ranks import Meeting, Waits
+from longpole.job.roster import facts_of_job, notes_of_job
+from longpole.job.whatif import Gain, gains_of
+from longpole.timeline.intervals import Spans, join, subtract
+from longpole.verdict import Evidence, Share, Subject, Table, Verdict, Window
+
+#: Two removable amounts that differ by less than this part of the work can't be told apart: run to run, the traces of
+#: one job on one H200 differ by one to two percent.
+NOISE = 0.02
+#: What the profiler's slow-down is taken from, in this order: it adds to every operator and call, so to dispatching.
+SLOWED = ("launch", "alloc", "serial", "cpu", "input")
+
+
+def judge_rank(attribution: Attribution, waits: Waits, *, kind: str, name: str, bare_step_ns: int | None) -> Verdict:
+    """The verdict of one rank; of the whole job where it is the only one."""
+    charged = ranks.split(attribution, waits)
+    gains = gains_of(attribution, charged, {"network.imbalance": subtract(waits.waiting, waits.early)})
+    shares = _shares(charged, gains)
+    if bare_step_ns is not None:
+        shares = _corrected(shares, attribution.window_ns, len(attribution.steps), bare_step_ns)
+    return _verdict(
+        subject=Subject(kind, name),
+        window_ns=attribution.window_ns,
+        shares=shares,
+        facts=facts_of(attribution, charged),
+        tables_={**tables.of_steps(attribution, charged), **tables.of_kernels(attribution)},
+        notes=notes_of(attribution, charged),
+    )
+
+
+def judge_job(
+    attributions: Sequence[Attribution],
+    meeting: Meeting,
+    parts: Sequence[Verdict],
+    *,
+    name: str,
+    bare_step_ns: int | None,
+) -> Verdict:
+    """The verdict of several ranks: rank-time, charged on the merged timeline."""
+    amounts: dict[str, int] = {}
+    gains: dict[str, Gain] = {}
+    behind: list[dict[str, int]] = []
+    for attribution, waits in zip(attributions, meeting.waits, strict=True):
+        charged = ranks.split(attribution, waits)
+        behind.append(ranks.behind(charged, waits))
+        merged = ranks.shared(attribution, charged, waits)
+        able = {"network.imbalance": join([subtract(waits.waiting, waits.early), waits.holding])}
+        for cause, gain in gains_of(attribution, merged, able).items():
+            amounts[cause] = amounts.get(cause, 0) + merged[cause].total
+            so_far = gains.get(cause, Gain(0, 0, 0))
+            gains[cause] = Gain(so_far.best + gain.best, so_far.low + gain.low, so_far.high + gain.high)
+    window_ns = sum(a.window_ns for a in attributions)
+    shares = tuple(_share(cause, amounts[cause], gains[cause]) for cause in amounts)
+    if bare_step_ns is not None:
+        shares = _corrected(shares, window_ns, sum(len(a.steps) for a in attributions), bare_step_ns)
+    return _verdict(
+        subject=Subject("job", name),
+        window_ns=window_ns,
+        shares=shares,
+        facts=facts_of_job(attributions, meeting, behind, [p.subject.name for p in parts]),
+        tables_=tables.of_ranks(attributions, meeting, parts),
+        notes=notes_of_job(attributions, meeting, [p.subject.name for p in parts]),
+        parts=tuple(parts),
+    )
+
+
+def _verdict(
+    *,
+    subject: Subject,
+    window_ns: int,
+    shares: tuple[Share, ...],
+    facts: Sequence[Evidence],
+    tables_: Mapping[str, Table],
+    notes: Sequence[str],
+    parts: tuple[Verdict, ...] = (),
+) -> Verdict:
+    ordered = tuple(sorted(shares, key=lambda s: (-s.removable, -s.amount, s.cause)))
+    draft = Verdict(
+        subject=subject,
+        window=Window(window_ns, "ns"),
+        shares=ordered,
+        evidence=tuple(facts),
+        notes=tuple(dict.fromkeys(notes)),
+        noise=_noise(ordered, window_ns),
+        tables=dict(tables_),
+        parts=parts,
+    )
+    return Verdict(**{f: getattr(draft, f) for f in draft.__struct_fields__} | {"fixes": fixes_of(draft)})
+
+
+def _shares(charged: Mapping[str, Spans], gains: Mapping[str, Gain]) -> tuple[Share, ...]:
+    return tuple(_share(cause, spans.total, gains[cause]) for cause, spans in charged.items() if spans.total)
+
+
+def _share(cause: str, amount: int, gain: Gain) -> Share:
+    return Share(cause=cause, amount=amount, removable=gain.best, removable_low=gain.low, removable_high=gain.high)
+
+
+def _noise(shares: Sequence[Share], window_ns: int) -> int:
+    """How far the two largest removable amounts must lie apart; the profiler's slow-down of dispatching is noise too."""
+    able = [s for s in shares if s.cause not in ("unknown", "profiler")]
+    slack = max((s.removable - s.low for s in able[:2] if s.cause in SLOWED), default=0)
+    return max(int(NOISE * window_ns), slack)
+
+
+def _corrected(shares: Sequence[Share], window_ns: int, steps: int, bare_step_ns: int) -> tuple[Share, ...]:
+    """Charge the profiler with what a traced step takes longer than a bare one, and what it slowed with as much less."""
+    if not steps:
+        raise UsageError("--bare-step needs steps, and none were found in this trace: mark them with profiler.step()")
+    by_cause = {s.cause: s for s in shares}
+    known = by_cause["profiler"].amount if "profiler" in by_cause else 0
+    excess = window_ns - steps * bare_step_ns - known
+    if excess <= 0:
+        return tuple(shares)
+    taken = 0
+    for cause in SLOWED:
+        share = by_cause.get(cause)
+        if share is None or taken == excess:
+            continue
+        part = min(share.amount, excess - taken)
+        taken += part
+        left = share.amount - part
+        best = min(max(share.removable - part, 0), left)
+        by_cause[cause] = Share(cause=cause, amount=left, removable=best, removable_low=best, removable_high=best)
+    total = known + taken
+    by_cause["profiler"] = Share(cause="profiler", amount=total, removable=total)
+    return tuple(s for s in by_cause.values() if s.amount)

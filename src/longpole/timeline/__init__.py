@@ -1,0 +1,1 @@
+"""Columns of what happened when, and the arithmetic on sets of time."""
