@@ -1,0 +1,186 @@
+"""Traces in Kineto's JSON: those of torch.profiler, old and new, on NVIDIA's, AMD's and others' devices.
+
+The same format, with less in it, is what Chrome's tracing and the tools that write for it use.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+import numpy as np
+
+from longpole.errors import UnreadableError
+from longpole.sources.content import Content
+from longpole.sources.json_events import JsonEvents
+from longpole.sources.kineto_columns import Columns
+from longpole.sources.kineto_envelope import Envelope, envelope, rank_in_name
+from longpole.sources.kineto_events import EVENT
+from longpole.sources.kineto_kinds import UNTOLD, copy_name, kind_of_device_name, kind_of_host_name
+from longpole.sources.kineto_lanes import compact
+from longpole.sources.kineto_sanity import overruns, zero_times
+from longpole.timeline.columns import I32, I64, U8, Collectives, Kind, Timeline
+
+NAME = "a PyTorch profiler (Kineto) or Chrome trace in JSON"
+
+_KEYS = re.compile(
+    rb'"(?:traceEvents|ph|baseTimeNanoseconds|deviceProperties|computeProperties|distributedInfo|displayTimeUnit)"\s*:'
+)
+#: Times from here on (September 2001 in µs) are Unix times already, whatever base the file gives.
+_UNIX_NS = 10**18
+
+
+def claims(head: bytes) -> bool:
+    """Whether a file that begins with these bytes is such a trace."""
+    text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    return text[:1] in (b"{", b"[") and _KEYS.search(text) is not None
+
+
+def read(content: Content) -> Timeline:
+    """The timeline of one trace; `UnreadableError` where it holds no event that lasts."""
+    stream, columns = JsonEvents(content, EVENT, "traceEvents"), Columns()
+    for batch in stream.batches():
+        columns.add(batch)
+    columns.close()
+    set_aside = dict(stream.set_aside + columns.set_aside)
+    if not columns.rows:
+        read_of_it = f"{stream.count} events, none of them an interval" if stream.count else "no events"
+        broken = "".join(f"; {note}" for note in stream.notes) or "".join(
+            f"; {n} {what}" for what, n in set_aside.items()
+        )
+        raise UnreadableError(f"{content.path}: a trace that can be read but holds {read_of_it}{broken}")
+    return _timeline(content.path, columns, envelope(stream.envelope), stream.notes, set_aside)
+
+
+def _timeline(path: str, columns: Columns, said: Envelope, notes: list[str], set_aside: dict[str, int]) -> Timeline:
+    """Sorts the columns by start, settles what only the whole trace can tell, and names things."""
+    start, length = columns.column("start"), columns.column("length")
+    order = np.argsort(start, kind="stable")
+    absent = zero_times(start)
+    if absent.any():
+        set_aside["at time 0, where nothing else of the trace is"] = int(absent.sum())
+        order = order[~absent[order]]
+    start, length = start[order], length[order]
+    if said.base_ns and int(np.median(start)) < _UNIX_NS:
+        start += said.base_ns
+    length += start
+    end = length
+    lane, lanes, devices_by_name = compact(
+        columns.column("lane")[order], list(columns.threads), list(columns.streams), columns.labels
+    )
+    kind, name = columns.column("kind")[order], columns.column("name")[order]
+    notes = notes + _tell_unknown(kind, lane, devices_by_name, columns)
+    names = [word if isinstance(word, str) else "(no name)" if word is None else str(word) for word in columns.names]
+    _tell_by_name(kind, name, names)
+    correlation = columns.column("correlation")[order]
+    size = _copied_bytes(kind, correlation, columns.column("size")[order])
+    rows, ends = overruns(start, end, lane, kind)
+    if len(rows):
+        end[rows] = ends
+        set_aside["overrunning durations, clipped at the next start on their stream"] = len(rows)
+    collectives = _collectives(columns, order, kind, names)
+    rank, noted = _rank(path, said)
+    return Timeline(
+        source=path,
+        start_ns=start,
+        end_ns=end,
+        name=name,
+        lane=lane,
+        kind=kind,
+        correlation=correlation,
+        size_bytes=size,
+        names=tuple(names),
+        lanes=lanes,
+        collectives=collectives,
+        rank=rank,
+        world_size=said.world_size,
+        host=said.host,
+        devices=said.devices,
+        set_aside=set_aside,
+        notes=(*notes, *noted),
+    )
+
+
+def _tell_unknown(kind: U8, lane: I32, devices: set[int], columns: Columns) -> list[str]:
+    """Gives rows without a known category a kind: by their lane, where that is called a device's; otherwise a range."""
+    unknown = kind == UNTOLD
+    if not unknown.any():
+        return []
+    on_device = unknown & np.isin(lane, list(devices))
+    kind[unknown] = Kind.RANGE
+    kind[on_device] = Kind.KERNEL
+    words = columns.unknown_categories
+    if not words:
+        return []
+    listed = ", ".join(words[:3]) + (", ..." if len(words) > 3 else "")
+    return [f"events of categories that longpole does not know ({listed}) were read as ranges"]
+
+
+def _tell_by_name(kind: U8, name: I32, names: list[str]) -> None:
+    """Lets names correct kinds, where old versions put several into one category; makes copies' names canonical."""
+    host = np.flatnonzero((kind == Kind.OPERATOR) | (kind == Kind.RANGE))
+    pairs = np.unique(name[host].astype(np.int64) * 256 + kind[host])
+    for pair in pairs.tolist():
+        was = pair % 256
+        if (told := kind_of_host_name(names[pair // 256], was)) != was:
+            kind[host[(name[host] == pair // 256) & (kind[host] == was)]] = told
+    kernels = np.flatnonzero(kind == Kind.KERNEL)
+    for each in np.unique(name[kernels]).tolist():
+        if (told := kind_of_device_name(names[each])) != Kind.KERNEL:
+            kind[kernels[name[kernels] == each]] = told
+    copies = np.flatnonzero(kind == Kind.COPY)
+    for each in np.unique(name[copies]).tolist():
+        if (canonical := copy_name(names[each])) != names[each]:
+            name[copies[name[copies] == each]] = names.index(canonical) if canonical in names else len(names)
+            if canonical not in names:
+                names.append(canonical)
+
+
+def _copied_bytes(kind: U8, correlation: I64, size: I64) -> I64:
+    """Sizes of copies and fills alone; those that do not say it (AMD's) get it from the call that made them."""
+    moved = (kind == Kind.COPY) | (kind == Kind.FILL)
+    calls = np.flatnonzero((kind == Kind.CALL) & (size > 0) & (correlation >= 0))
+    silent = np.flatnonzero(moved & (size < 0) & (correlation >= 0))
+    if len(calls) and len(silent):
+        calls = calls[np.argsort(correlation[calls], kind="stable")]
+        at = np.minimum(np.searchsorted(correlation[calls], correlation[silent]), len(calls) - 1)
+        same = correlation[calls[at]] == correlation[silent]
+        size[silent[same]] = size[calls[at[same]]]
+    size[~moved] = -1
+    return size
+
+
+def _collectives(columns: Columns, order: I64, kind: U8, names: list[str]) -> Collectives:
+    """What kernels, or the operators that launched them, say of collectives; operators' rows where no kernels are."""
+    known = dict(columns.collectives)
+    announced = {external: told for _, external, told in columns.announced}
+    known.update((row, announced[external]) for row, external in columns.awaiting.items() if external in announced)
+    if not known and not (kind == Kind.KERNEL).any():
+        known = {row: told for row, _, told in columns.announced}
+    if not known:
+        return Collectives()
+    place = np.full(int(order.max()) + 1, -1, np.int64)
+    place[order] = np.arange(len(order))
+    rows = np.array([row for row in known if row < len(place) and place[row] >= 0], np.int64)
+    rows = rows[np.argsort(place[rows], kind="stable")]
+    told = [known[row] for row in rows.tolist()]
+    numbers = {word: number for number, word in enumerate(names)}
+    for word in (word for each in told for word in (each.operation, each.group) if word is not None):
+        if word not in numbers:
+            numbers[word] = len(names)
+            names.append(word)
+    return Collectives(
+        row=place[rows],
+        operation=np.array([numbers[each.operation] for each in told], np.int32),
+        group=np.array([-1 if each.group is None else numbers[each.group] for each in told], np.int32),
+        group_size=np.array([max(-1, min(each.group_size, 2**31 - 1)) for each in told], np.int32),
+        in_bytes=np.array([each.in_bytes for each in told], np.int64),
+        out_bytes=np.array([each.out_bytes for each in told], np.int64),
+    )
+
+
+def _rank(path: str, said: Envelope) -> tuple[int | None, list[str]]:
+    if said.rank is not None:
+        return said.rank, []
+    rank = rank_in_name(os.path.basename(path))
+    return rank, [] if rank is None else [f"it does not say its rank; {rank} is taken from the file's name"]
