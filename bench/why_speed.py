@@ -11,6 +11,7 @@ Not covered: a cold page cache (every file is read once before), and what the an
 import argparse
 import json
 import os
+import pathlib
 import platform
 import shutil
 import signal
@@ -21,8 +22,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-
-from make_trace import make, tile
 
 HTA = """
 import sys
@@ -122,15 +121,22 @@ def compare(path: str, tools: dict[str, list[str]], repeats: int, limit_s: float
     return {"bytes": os.path.getsize(path), "tools": tools_found, "wall_range_s": spread, "over_longpole": ratios}
 
 
+def made(path: str, *options: str) -> int:
+    """Make a trace in a process of its own: a child's peak memory starts from that of the process that forks it."""
+    maker = pathlib.Path(__file__).with_name("make_trace.py")
+    done = subprocess.run([sys.executable, str(maker), path, *options], capture_output=True, text=True, check=True)
+    return int(json.loads(done.stdout)["events"])
+
+
 def cases(args: argparse.Namespace, folder: str) -> Iterator[tuple[str, str, int, bool]]:
     """Yield (name, path, events, with peers) of every trace asked for; a made one is removed after its turn."""
     if args.trace:
         yield "given", args.trace, -1, True
     path = os.path.join(folder, "trace.json")
     if args.trace and args.tile_events:
-        yield "tiled", path, tile(path, args.trace, int(args.tile_events)), True
+        yield "tiled", path, made(path, "--tile", args.trace, "--events", str(args.tile_events)), True
     for millions in [float(m) for m in args.millions.split(",") if m]:
-        yield f"{millions:g}M", path, make(path, int(millions * 1e6)), millions <= args.peers_to
+        yield f"{millions:g}M", path, made(path, "--events", str(millions * 1e6)), millions <= args.peers_to
 
 
 def host() -> dict[str, object]:
