@@ -81,7 +81,7 @@ def _fact_of(attribution: Attribution, way: Way, rows: I64) -> Iterator[Evidence
         limit=limit if large else None,
         unit="B/s",
         status=status,
-        source=f"{timeline.source}, {len(rows):,} copies",
+        source=f"{timeline.file}, {len(rows):,} copies",
         detail=f"{units.size(size)} in {units.duration(busy)}, {units.duration(felt)} of it exposed"
         + ("" if large or not size else f"; {units.size(size // max(len(sized), 1))} each: too small to fill the link"),
     )

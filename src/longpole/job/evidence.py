@@ -10,7 +10,7 @@ from longpole import units
 from longpole.job import activities
 from longpole.job.activities import Call
 from longpole.job.attribution import Attribution
-from longpole.job.copies import copy_facts
+from longpole.job.copies import copy_facts, link_rate
 from longpole.job.sections import section_facts
 from longpole.timeline.columns import I64, Kind
 from longpole.timeline.intervals import Spans, intersect, join, overlap, subtract
@@ -53,13 +53,19 @@ def notes_of(attribution: Attribution, charged: Mapping[str, Spans]) -> list[str
         ranks = f" of {timeline.world_size}" if timeline.world_size else ""
         one = "one rank" + ranks if timeline.rank is None else f"rank {timeline.rank}{ranks}"
         notes.append(
-            f"collectives of {one} that no other trace here answers can't be split into wire and waiting for a late rank"
+            f"collectives of {one} that no other trace answers can't be split into the wire and waiting for a late rank"
         )
     if not len(attribution.host.lanes):
         notes.append("the trace has no host events: what the device waited for was not recorded")
     if intersect(attribution.device.hidden, attribution.spans("unknown")).total > 0.01 * window:
         notes.append(
             "work was launched whose kernels the trace does not show; the device may have been busy where it looks idle"
+        )
+    stuck = intersect(join([attribution.host.syncing, attribution.host.copying]), attribution.spans("unknown")).total
+    if stuck > 0.01 * window:
+        notes.append(
+            f"the host waits {units.duration(stuck)} for the device while nothing that was recorded runs on it: "
+            "the kernels of a graph replay, or another process's work, are not in the trace"
         )
     silent = attribution.spans("serial").total
     if silent > 0.1 * window and not len(timeline.rows(Kind.PYTHON)):
@@ -78,7 +84,7 @@ def notes_of(attribution: Attribution, charged: Mapping[str, Spans]) -> list[str
 
 
 def _fact(attribution: Attribution, what: str, where: str, source: str, **rest: object) -> Evidence:
-    fields = {"what": what, "where": where, "source": f"{attribution.timeline.source}, {source}"} | rest
+    fields = {"what": what, "where": where, "source": f"{attribution.timeline.file}, {source}"} | rest
     return Evidence(**fields)  # type: ignore[arg-type]
 
 
@@ -233,6 +239,7 @@ def _saves(attribution: Attribution) -> Iterator[Evidence]:
     saves = attribution.saves
     if not saves.count:
         return
+    rate = link_rate(attribution)
     told = (
         f"{saves.inferred} of {saves.count} told by their copies alone"
         if saves.inferred
@@ -244,6 +251,7 @@ def _saves(attribution: Attribution) -> Iterator[Evidence]:
         f"{saves.count} saves",
         told,
         measured=attribution.spans("checkpoint").total,
+        limit=int(saves.size_bytes / rate * 1e9) if rate and saves.size_bytes else None,
         unit="ns",
         status="slow",
         detail=f"{units.size(saves.size_bytes)} copied out, {units.duration(saves.spans.total // saves.count)} each",

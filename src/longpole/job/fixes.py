@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from longpole.verdict import Effort, Evidence, Fix, Share, Verdict
+from longpole.verdict import Effort, Fix, Share, Verdict
 
-#: A cause that gives less than this part of the work is not worth a line.
-WORTH = 0.03
+#: A cause that gives less than this part of the work is not worth a line, nor a fix that gives less than this factor.
+WORTH = 0.1
+LEAST_FACTOR = 1.03
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,19 @@ def _copies_at_limit(verdict: Verdict) -> float | None:
     return max((float(e.measured or 0) / float(e.limit or 1) for e in rows), default=None)
 
 
+def _saves_at_limit(verdict: Verdict) -> float | None:
+    """What of the saving is left if only the copy out stays, at the link's rate."""
+    rows = [e for e in verdict.evidence if e.what == "checkpoint_saves" and e.measured and e.limit]
+    return max((float(e.limit or 0) / float(e.measured or 1) for e in rows), default=None)
+
+
+def _unhidden(verdict: Verdict, cause: str) -> float | None:
+    """What of a cause is left if it is hidden under the kernels, as far as they last."""
+    moved = verdict.share(cause).amount
+    kernels = verdict.share("gpu.compute").amount + verdict.share("gpu.memory").amount
+    return max(0.0, 1 - kernels / moved) if moved else None
+
+
 def _unknown(verdict: Verdict) -> float | None:
     return None
 
@@ -51,6 +66,7 @@ REMEDIES: tuple[Remedy, ...] = (
         "checkpoint",
         "save in the background: torch.distributed.checkpoint.async_save copies to pinned memory and writes meanwhile",
         "hours",
+        leaves=_saves_at_limit,
     ),
     Remedy(
         "copy",
@@ -59,7 +75,13 @@ REMEDIES: tuple[Remedy, ...] = (
         _seen("pageable_copies"),
         _copies_at_limit,
     ),
-    Remedy("copy", "copy the next batch on a side stream while this one computes", "hours", _seen("pinned_copies")),
+    Remedy(
+        "copy",
+        "copy the next batch on a side stream while this one computes",
+        "hours",
+        lambda v: True,
+        lambda v: _unhidden(v, "copy"),
+    ),
     Remedy(
         "copy",
         "copy less: smaller types on the wire, results reduced on the device before they are read back",
@@ -121,6 +143,7 @@ REMEDIES: tuple[Remedy, ...] = (
         "network.collective",
         "overlap it: larger gradient buckets started earlier, FSDP prefetch, a separate stream",
         "hours",
+        leaves=lambda v: _unhidden(v, "network.collective"),
     ),
     Remedy(
         "network.collective",
@@ -155,16 +178,31 @@ REMEDIES: tuple[Remedy, ...] = (
 )
 
 
-def fixes_of(verdict: Verdict) -> tuple[Fix, ...]:
-    """The remedies for every cause that is worth it: the largest cause first, within one the cheapest first."""
+def fixes_of(verdict: Verdict, culprit: Culprit | None = None) -> tuple[Fix, ...]:
+    """The remedies for every cause that is worth it: the largest cause first, within one the cheapest first.
+
+    Where a late rank is known, the remedy for waiting for it is whatever helps that rank.
+    """
     found: list[Fix] = []
     for share in verdict.ranked:
-        if share.removable >= WORTH * verdict.work:
-            found.extend(_for(verdict, share))
-    unseen = verdict.share("unknown")
+        if share.removable < WORTH * verdict.work:
+            continue
+        if share.cause == "network.imbalance" and culprit is not None:
+            theirs = Share(cause=culprit.cause, amount=share.amount, removable=share.removable)
+            for fix in _for(verdict, theirs):
+                do = f"on {culprit.rank}, which is late: {fix.do}"
+                found.append(Fix(cause=share.cause, do=do, effort=fix.effort, at_most=fix.at_most))
+        found.extend(_for(verdict, share))
     if not verdict.answered:
-        found.extend(_for(verdict, unseen))
+        found.extend(_for(verdict, verdict.share("unknown")))
     return tuple(found)
+
+
+class Culprit(NamedTuple):
+    """The rank that most of the waiting is for, and what it was doing meanwhile."""
+
+    rank: str
+    cause: str
 
 
 _ORDER = {"seconds": 0, "minutes": 1, "hours": 2, "days": 3, "weeks": 4}
@@ -177,14 +215,6 @@ def _for(verdict: Verdict, share: Share) -> Iterator[Fix]:
             continue
         left = remedy.leaves(verdict)
         rest = None if left is None else verdict.work - share.removable * (1 - min(left, 1.0))
-        yield Fix(
-            cause=share.cause,
-            do=remedy.do,
-            effort=remedy.effort,
-            at_most=verdict.work / rest if rest and rest > 0 else None,
-        )
-
-
-def measured(facts: tuple[Evidence, ...], word: str) -> float | None:
-    """The first measured value under a word, None if there is none."""
-    return next((float(e.measured) for e in facts if e.what == word and e.measured is not None), None)
+        at_most = verdict.work / rest if rest and rest > 0 else None
+        if at_most is None or at_most >= LEAST_FACTOR:
+            yield Fix(cause=share.cause, do=remedy.do, effort=remedy.effort, at_most=at_most)

@@ -7,6 +7,7 @@ a gap is only given a name where something says so.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,41 +93,47 @@ def observe(timeline: Timeline, device_busy: Spans, first_device_ns: int) -> Hos
         found = timeline.rows(*kinds)
         return found[on_feeding[found]]
 
-    calls, told = rows(Kind.CALL), rows(Kind.RANGE, Kind.OPERATOR, Kind.PYTHON)
+    calls, told, python = rows(Kind.CALL), rows(Kind.RANGE, Kind.OPERATOR, Kind.PYTHON), rows(Kind.PYTHON)
     kinds = activities.call_kinds(timeline.names)[timeline.name[calls]]
     once = _one_off(timeline, calls, kinds, first_device_ns)
     marks = rows(Kind.CALL, Kind.OPERATOR)
+    instants = _instants(timeline, marks)
+    work = {lane: _runs(_instants(timeline, marks[timeline.lane[marks] == lane])) for lane in lanes.tolist()}
     overhead = timeline.rows(Kind.OVERHEAD)
     loading = activities.named(timeline, overhead, activities.LOADING)
-    overhead = np.setdiff1d(overhead, loading)
+    held = [activities.named(timeline, told, p) for p in (activities.LOADER, activities.SAVER, activities.COMPILER)]
 
-    def named(pattern: activities.Pattern, *only: Kind) -> Spans:
-        among = rows(*only) if only else told
-        return spans_of(timeline, activities.named(timeline, among, pattern))
+    def spans(rows_: I64) -> Spans:
+        return spans_of(timeline, rows_)
 
-    python = Kind.PYTHON
+    def framed(pattern: activities.Pattern) -> Spans:
+        return spans(activities.named(timeline, python, pattern))
+
+    def called(*wanted: Call) -> I64:
+        return calls[np.isin(kinds, wanted) & ~once]
+
     return Host(
         lanes=lanes,
-        input=named(activities.LOADER),
-        saving=named(activities.SAVER),
+        input=spans(held[0]),
+        saving=spans(held[1]),
         collective=_host_collectives(timeline, cpu_only=not len(device_busy.start)),
-        startup=join([spans_of(timeline, calls[once]), spans_of(timeline, loading)]),
-        starting=_starting(timeline, calls[once], marks, first_device_ns),
-        alloc=spans_of(timeline, calls[(kinds == Call.ALLOC) & ~once]),
-        compile=join([named(activities.COMPILER), spans_of(timeline, calls[(kinds == Call.LOAD) & ~once])]),
-        copying=spans_of(timeline, calls[kinds == Call.COPY]),
-        staging=_staging(timeline, calls[kinds == Call.COPY]),
-        syncing=spans_of(timeline, calls[kinds == Call.SYNC]),
-        waiting=named(activities.WAITER, python),
-        filing=named(activities.FILER, python),
-        looking=named(activities.LOOKER, python),
-        talking=named(activities.TALKER, python),
-        dispatch=join([_runs(timeline, marks), spans_of(timeline, calls[kinds == Call.LAUNCH])]),
-        computing=spans_of(timeline, _leaves(timeline, rows(Kind.OPERATOR))),
-        elsewhere=_elsewhere(timeline, calls, kinds, marks, told, lanes),
-        alive=spans_of(timeline, rows(Kind.CALL, Kind.OPERATOR, Kind.RANGE, Kind.PYTHON)),
-        blocked=_blocked(timeline, calls, kinds, marks, lanes, device_busy),
-        overhead=join([spans_of(timeline, overhead), _traced_graphs(timeline, calls[kinds == Call.GRAPH])]),
+        startup=join([spans(calls[once]), spans(loading)]),
+        starting=_starting(timeline, calls[once], instants, first_device_ns),
+        alloc=spans(called(Call.ALLOC)),
+        compile=join([spans(held[2]), spans(called(Call.LOAD))]),
+        copying=spans(called(Call.COPY)),
+        staging=_staging(timeline, called(Call.COPY)),
+        syncing=spans(called(Call.SYNC)),
+        waiting=framed(activities.WAITER),
+        filing=framed(activities.FILER),
+        looking=framed(activities.LOOKER),
+        talking=framed(activities.TALKER),
+        dispatch=join([_runs(instants), spans(calls[kinds == Call.LAUNCH])]),
+        computing=spans(_leaves(timeline, rows(Kind.OPERATOR))) if not len(device_busy.start) else NONE,
+        elsewhere=_elsewhere(timeline, np.concatenate([*held, called(Call.ALLOC, Call.LOAD)]), work),
+        alive=spans(rows(Kind.CALL, Kind.OPERATOR, Kind.RANGE, Kind.PYTHON)),
+        blocked=_blocked(timeline, calls, kinds, work, device_busy),
+        overhead=join([spans(np.setdiff1d(overhead, loading)), _traced_graphs(timeline, calls[kinds == Call.GRAPH])]),
     )
 
 
@@ -156,19 +163,17 @@ def _traced_graphs(timeline: Timeline, graphs: I64) -> Spans:
     return spans_of(timeline, graphs[length > SLOW_LAUNCH_NS])
 
 
-def _starting(timeline: Timeline, once: I64, marks: I64, first_device_ns: int) -> Spans:
-    """Silence that belongs to setting up: before a one-off call, and all before the first device work if one came early.
+def _starting(timeline: Timeline, once: I64, instants: I64, first_device_ns: int) -> Spans:
+    """Silence that belongs to setting up: before a one-off call; all before the device's first work if early.
 
     Libraries are opened and code is read from disk before the call that uses it is entered, where no event shows it.
     """
     if not len(once):
         return NONE
     begin = timeline.start_ns[once]
-    ends = np.sort(np.concatenate((timeline.start_ns[marks], timeline.end_ns[marks])))
-    before = ends[np.maximum(np.searchsorted(ends, begin, "left") - 1, 0)]
+    before = instants[np.maximum(np.searchsorted(instants, begin, "left") - 1, 0)]
     early = begin.min() < first_device_ns
-    first = int(timeline.start_ns[marks].min())
-    whole = union(np.array([first]), np.array([first_device_ns])) if early else NONE
+    whole = union(instants[:1], np.array([first_device_ns])) if early else NONE
     return join([union(before, begin), whole])
 
 
@@ -192,13 +197,17 @@ def _staging(timeline: Timeline, copies: I64) -> Spans:
     return spans_of(timeline, copies[2 * lasts >= timeline.end_ns[copies] - timeline.start_ns[copies]])
 
 
-def _runs(timeline: Timeline, rows: I64) -> Spans:
-    """The time in which marks (an operator or call begins or ends) follow each other without a quiet millisecond."""
-    if not len(rows):
+def _instants(timeline: Timeline, rows: I64) -> I64:
+    """When the rows begin and end, ascending."""
+    return np.sort(np.concatenate((timeline.start_ns[rows], timeline.end_ns[rows])), kind="stable")
+
+
+def _runs(instants: I64) -> Spans:
+    """The time in which an operator or call begins or ends again and again, without a quiet millisecond."""
+    if not len(instants):
         return NONE
-    marks = np.sort(np.concatenate((timeline.start_ns[rows], timeline.end_ns[rows])))
-    close = np.diff(marks) <= QUIET_NS
-    return union(marks[:-1][close], marks[1:][close])
+    quiet = np.flatnonzero(np.diff(instants) > QUIET_NS)
+    return union(instants[np.append(0, quiet + 1)], instants[np.append(quiet, len(instants) - 1)])
 
 
 def _leaves(timeline: Timeline, rows: I64) -> I64:
@@ -211,42 +220,31 @@ def _leaves(timeline: Timeline, rows: I64) -> I64:
     return np.setdiff1d(order[leaf], talk)
 
 
-def _elsewhere(
-    timeline: Timeline, calls: I64, kinds: NDArray[np.int8], marks: I64, told: I64, lanes: NDArray[np.int32]
-) -> Spans:
-    if len(lanes) < 2:
+def _elsewhere(timeline: Timeline, held: I64, work: Mapping[int, Spans]) -> Spans:
+    """When the rows that hold up their thread run beside another thread's work."""
+    if len(work) < 2:
         return NONE
-    held = np.concatenate(
-        [
-            *(
-                activities.named(timeline, told, pattern)
-                for pattern in (activities.LOADER, activities.SAVER, activities.COMPILER)
-            ),
-            calls[(kinds == Call.ALLOC) | (kinds == Call.LOAD)],
-        ]
-    )
-    work = {lane: _runs(timeline, marks[timeline.lane[marks] == lane]) for lane in lanes}
     return join(
         intersect(
-            spans_of(timeline, held[timeline.lane[held] == lane]), join(work[other] for other in lanes if other != lane)
+            spans_of(timeline, held[timeline.lane[held] == lane]),
+            join(spans for other, spans in work.items() if other != lane),
         )
-        for lane in lanes
+        for lane in work
     )
 
 
 def _blocked(
-    timeline: Timeline, calls: I64, kinds: NDArray[np.int8], marks: I64, lanes: NDArray[np.int32], device_busy: Spans
+    timeline: Timeline, calls: I64, kinds: NDArray[np.int8], work: Mapping[int, Spans], device_busy: Spans
 ) -> Spans:
     """When the host waits for the device: blocked in a call, or done with everything, and no feeding thread at work."""
     length = timeline.end_ns[calls] - timeline.start_ns[calls]
-    waits = np.isin(kinds, (Call.SYNC, Call.COPY, Call.ALLOC)) | (length > SLOW_LAUNCH_NS)
-    blocked, work = [], []
-    for lane in lanes:
-        mine = calls[waits & (timeline.lane[calls] == lane)]
-        waiting = spans_of(timeline, mine)
+    waits = calls[np.isin(kinds, (Call.SYNC, Call.COPY, Call.ALLOC)) | (length > SLOW_LAUNCH_NS)]
+    blocked, busy = [], []
+    for lane, runs in work.items():
+        waiting = spans_of(timeline, waits[timeline.lane[waits] == lane])
         blocked.append(waiting)
-        work.append(subtract(_runs(timeline, marks[timeline.lane[marks] == lane]), waiting))
-    if len(marks) and len(device_busy.end):
-        last = np.array([timeline.end_ns[marks].max()])
-        blocked.append(union(last, device_busy.end[-1:]))
-    return intersect(subtract(join(blocked), join(work)), device_busy)
+        busy.append(subtract(runs, waiting))
+    ends = [runs.end[-1] for runs in work.values() if len(runs.end)]
+    if ends and len(device_busy.end):
+        blocked.append(union(np.array([max(ends)]), device_busy.end[-1:]))
+    return intersect(subtract(join(blocked), join(busy)), device_busy)

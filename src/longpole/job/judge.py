@@ -8,7 +8,7 @@ from longpole.errors import UsageError
 from longpole.job import ranks, tables
 from longpole.job.attribution import Attribution
 from longpole.job.evidence import facts_of, notes_of
-from longpole.job.fixes import fixes_of
+from longpole.job.fixes import Culprit, fixes_of
 from longpole.job.ranks import Meeting, Waits
 from longpole.job.roster import facts_of_job, notes_of_job
 from longpole.job.whatif import Gain, gains_of
@@ -72,7 +72,17 @@ def judge_job(
         tables_=tables.of_ranks(attributions, meeting, parts),
         notes=notes_of_job(attributions, meeting, [p.subject.name for p in parts]),
         parts=tuple(parts),
+        culprit=_culprit(meeting, behind, [p.subject.name for p in parts]),
     )
+
+
+def _culprit(meeting: Meeting, behind: Sequence[Mapping[str, int]], names: Sequence[str]) -> Culprit | None:
+    """The rank that kept the others waiting longest, and the cause it was in most of that time."""
+    late = [w.late_ns for w in meeting.waits]
+    worst = max(range(len(late)), key=late.__getitem__)
+    if not late[worst] or not behind[worst]:
+        return None
+    return Culprit(names[worst], next(iter(behind[worst])))
 
 
 def _verdict(
@@ -84,6 +94,7 @@ def _verdict(
     tables_: Mapping[str, Table],
     notes: Sequence[str],
     parts: tuple[Verdict, ...] = (),
+    culprit: Culprit | None = None,
 ) -> Verdict:
     ordered = tuple(sorted(shares, key=lambda s: (-s.removable, -s.amount, s.cause)))
     draft = Verdict(
@@ -96,7 +107,7 @@ def _verdict(
         tables=dict(tables_),
         parts=parts,
     )
-    return Verdict(**{f: getattr(draft, f) for f in draft.__struct_fields__} | {"fixes": fixes_of(draft)})
+    return Verdict(**{f: getattr(draft, f) for f in draft.__struct_fields__} | {"fixes": fixes_of(draft, culprit)})
 
 
 def _shares(charged: Mapping[str, Spans], gains: Mapping[str, Gain]) -> tuple[Share, ...]:
@@ -108,14 +119,14 @@ def _share(cause: str, amount: int, gain: Gain) -> Share:
 
 
 def _noise(shares: Sequence[Share], window_ns: int) -> int:
-    """How far the two largest removable amounts must lie apart; the profiler's slow-down of dispatching is noise too."""
+    """How far the two largest removable amounts must lie apart; the profiler's slow-down counts as noise."""
     able = [s for s in shares if s.cause not in ("unknown", "profiler")]
     slack = max((s.removable - s.low for s in able[:2] if s.cause in SLOWED), default=0)
     return max(int(NOISE * window_ns), slack)
 
 
 def _corrected(shares: Sequence[Share], window_ns: int, steps: int, bare_step_ns: int) -> tuple[Share, ...]:
-    """Charge the profiler with what a traced step takes longer than a bare one, and what it slowed with as much less."""
+    """Charge the profiler with what a traced step takes longer than a bare one, what it slowed with as much less."""
     if not steps:
         raise UsageError("--bare-step needs steps, and none were found in this trace: mark them with profiler.step()")
     by_cause = {s.cause: s for s in shares}

@@ -25,8 +25,10 @@ _OPERATION = re.compile(
     r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|broadcast|send_?recv|barrier|reduce|dispatch|combine",
     re.IGNORECASE,
 )
-#: Ends of one collective on one host agree within 20 us; several hosts or a busy stream loosen that.
+#: Ends of one collective on one host agree within 20 us; several hosts, a busy stream or busy cores loosen that, and
+#: a clock is still good if the ends disagree by less than this part of the time from one collective to the next.
 AGREE_NS = 200_000
+AGREE_SHARE = 0.25
 #: Fewer matched collectives than this do not carry a clock.
 LEAST_MATCHES = 3
 #: A trace may begin a few collectives before another.
@@ -109,7 +111,7 @@ def meet(attributions: Sequence[Attribution]) -> Meeting:
         size = _size(attributions, groups, name)
         if len(members) > 1 and (size is None or len(members) >= size):
             found = _match(name, members, groups, clocks)
-            if found.agrees:
+            if _ends_together(name) or found.agrees:
                 matched.append(found)
     for found in matched:
         _hold(found, attributions, clocks, waits)
@@ -158,6 +160,11 @@ def _groups(attribution: Attribution) -> dict[str, Ends]:
     return out
 
 
+def _ends_together(name: str) -> bool:
+    """Whether an operation synchronises its ranks by what it is; others do if their ends say so."""
+    return name.rpartition("/")[2] in ("allreduce", "allgather", "reducescatter", "alltoall", "barrier")
+
+
 def _size(attributions: Sequence[Attribution], groups: Sequence[dict[str, Ends]], name: str) -> int | None:
     """How many ranks a group has, as far as any trace says."""
     for attribution, mine in zip(attributions, groups, strict=True):
@@ -202,7 +209,15 @@ def _offset(a: dict[str, Ends], b: dict[str, Ends]) -> Clock:
     if len(all_of) < LEAST_MATCHES:
         return Clock(None, None, len(all_of))
     offset, spread = _centre(all_of)
-    return Clock(offset if spread <= AGREE_NS else None, spread, len(all_of))
+    often = max(_tolerance(a[name].end_ns) for name in a.keys() & b.keys())
+    return Clock(offset if spread <= often else None, spread, len(all_of))
+
+
+def _tolerance(end_ns: I64) -> int:
+    """How far the ends of collectives that come this often may disagree, ns."""
+    if len(end_ns) < 2:
+        return AGREE_NS
+    return max(AGREE_NS, int(AGREE_SHARE * (int(end_ns[-1]) - int(end_ns[0])) / (len(end_ns) - 1)))
 
 
 def _centre(differences: I64) -> tuple[int, int]:
@@ -219,7 +234,7 @@ def _shift(a: I64, b: I64) -> int:
         if mine.stop - mine.start < max(LEAST_MATCHES, min(len(a), len(b)) // 2):
             continue
         offset, spread = _centre(b[theirs] - a[mine])
-        if spread <= AGREE_NS:
+        if spread <= _tolerance(a):
             fits.append((abs(offset), shift))
     same_clock = [fit for fit in fits if fit[0] <= 5 * AGREE_NS]
     return min(same_clock)[1] if same_clock else (0 if len(a) == len(b) or not fits else fits[0][1])

@@ -35,7 +35,8 @@ def notes_of_job(attributions: Sequence[Attribution], meeting: Meeting, names: S
         elif abs(clock.offset_ns) > APART_NS:
             notes.append(
                 f"the clock of {names[i]} is {units.duration(abs(clock.offset_ns))} "
-                f"{'ahead of' if clock.offset_ns > 0 else 'behind'} that of {names[0]}; aligned on the ends of {clock.matches} collectives"
+                f"{'ahead of' if clock.offset_ns > 0 else 'behind'} that of {names[0]}; "
+                f"aligned on the ends of {clock.matches} collectives"
             )
     if any(a.spans("network").total for a in attributions) and not meeting.count:
         notes.append("no collective could be matched across the ranks: their time in collectives is not split")
@@ -75,7 +76,7 @@ def _stragglers(
             unit="ns",
             status="slow",
             source=f"{meeting.count:,} collectives matched across {len(attributions)} ranks",
-            detail=f"last in {waits.last_in:,} of them; meanwhile it was in {what}",
+            detail=f"last in {waits.last_in:,} of {meeting.count:,} collectives; meanwhile it was in {what}",
         )
 
 

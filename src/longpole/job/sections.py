@@ -14,6 +14,8 @@ from longpole.verdict import Evidence
 
 #: Sections looked at, the longest first; their code is looked up one by one.
 MOST_SECTIONS = 200
+#: How many of the rows begun before a section are looked at for the one that ended last.
+NEARBY = 64
 #: A section shorter than this is noise.
 LEAST_NS = 500_000
 
@@ -32,7 +34,7 @@ def section_facts(attribution: Attribution) -> Iterator[Evidence]:
                 measured=total,
                 unit="ns",
                 status="slow" if stacked else "unknown",
-                source=f"{attribution.timeline.source}, {count:,} stretches",
+                source=f"{attribution.timeline.file}, {count:,} stretches",
                 detail=f"{cause}: {units.duration(total // count)} each, "
                 f"{total / attribution.window_ns:.0%} of the window",
             )
@@ -43,10 +45,12 @@ def _by_code(attribution: Attribution, spans: Spans) -> dict[str, tuple[int, int
     length = spans.end - spans.start
     order = np.argsort(-length, kind="stable")[:MOST_SECTIONS]
     order = order[length[order] >= LEAST_NS]
-    rows = _telling_rows(attribution)
+    rows, timeline = _telling_rows(attribution), attribution.timeline
+    begins = timeline.start_ns[rows]
+    long = rows[timeline.end_ns[rows] - timeline.start_ns[rows] >= LEAST_NS // 2]
     found: dict[str, tuple[int, int, bool]] = {}
     for i in order.tolist():
-        where, told = _place(attribution, rows, int(spans.start[i]), int(spans.end[i]))
+        where, told = _place(attribution, begins, rows, long, int(spans.start[i]), int(spans.end[i]))
         total, count, _ = found.get(where, (0, 0, told))
         found[where] = (total + int(length[i]), count + 1, told)
     return found
@@ -58,17 +62,20 @@ def _telling_rows(attribution: Attribution) -> I64:
     return rows[np.isin(timeline.lane[rows], attribution.host.lanes)]
 
 
-def _place(attribution: Attribution, rows: I64, start: int, end: int) -> tuple[str, bool]:
-    """The innermost frame, operator or range around a section; without one, what came before and after it."""
+def _place(attribution: Attribution, begins: I64, rows: I64, long: I64, start: int, end: int) -> tuple[str, bool]:
+    """The innermost frame, operator or range around a section; without one, what came before and after it.
+
+    `rows` are all that may be named (`begins` their starts), `long` those that are long enough to be around one.
+    """
     timeline = attribution.timeline
     slack = (end - start) // 10
-    around = rows[: np.searchsorted(timeline.start_ns[rows], start + slack, "right")]
+    around = long[: np.searchsorted(timeline.start_ns[long], start + slack, "right")]
     open_ = around[timeline.end_ns[around] >= end - slack]
     if len(open_):
         inner = open_[np.argmin(timeline.end_ns[open_] - timeline.start_ns[open_])]
         return timeline.names[timeline.name[inner]], True
-    before = around[np.argmax(timeline.end_ns[around])] if len(around) else None
-    after = rows[np.searchsorted(timeline.start_ns[rows], end - slack, "left") :][:1]
-    first = timeline.names[timeline.name[before]] if before is not None else "the start"
+    begun = rows[: np.searchsorted(begins, start + slack, "right")][-NEARBY:]
+    after = rows[np.searchsorted(begins, end - slack, "left") :][:1]
+    first = timeline.names[timeline.name[begun[np.argmax(timeline.end_ns[begun])]]] if len(begun) else "the start"
     last = timeline.names[timeline.name[after[0]]] if len(after) else "the end"
     return f"between {first} and {last}", False

@@ -171,6 +171,8 @@ def measured(item: Evidence) -> str:
     if item.limit is None or not math.isfinite(item.limit):
         return _quantity(item.measured, item.unit)
     shown, limit = _quantity(item.measured, item.unit), _quantity(item.limit, item.unit)
+    if item.unit == "ns":  # a limit of time is a floor, not a whole that the measured is part of
+        return f"{shown} against {limit}"
     number, _, unit = shown.rpartition(" ")
     if number and limit.endswith(f" {unit}"):
         return f"{number} of {limit}"

@@ -8,6 +8,7 @@ It covers what one process tree of one rank recorded; several ranks are several 
 from __future__ import annotations
 
 import enum
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -92,6 +93,11 @@ class Timeline:
 
     def __len__(self) -> int:
         return len(self.start_ns)
+
+    @property
+    def file(self) -> str:
+        """The name of the file it was read from, without its folders."""
+        return re.split(r"[/\\]", self.source)[-1]
 
     def rows(self, *kinds: Kind) -> I64:
         """Indices of the rows of these kinds, ascending."""

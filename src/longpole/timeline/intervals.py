@@ -121,20 +121,14 @@ class Strip(NamedTuple):
 
     def totals(self, colours: int) -> I64:
         """The ns of each colour."""
-        return (
-            np.bincount(self.label, weights=None, minlength=colours) if not len(self.label) else _totals(self, colours)
-        )
+        out = np.zeros(colours, np.int64)
+        np.add.at(out, self.label, np.diff(self.edge))
+        return out
 
     def spans(self, colour: int) -> Spans:
         """The set painted with one colour."""
         at = np.flatnonzero(self.label == colour)
         return union(self.edge[at], self.edge[at + 1])
-
-
-def _totals(strip: Strip, colours: int) -> I64:
-    out = np.zeros(colours, np.int64)
-    np.add.at(out, strip.label, np.diff(strip.edge))
-    return out
 
 
 def paint(start: int, end: int, layers: Sequence[Spans]) -> Strip:
@@ -143,13 +137,21 @@ def paint(start: int, end: int, layers: Sequence[Spans]) -> Strip:
     Every nanosecond gets exactly one colour, so that the totals add up to end - start.
     """
     inside = [clip(layer, start, end) for layer in layers]
-    edge = np.unique(
-        np.concatenate([[start, end], *[s.start for s in inside], *[s.end for s in inside]]).astype(np.int64)
-    )
+    ends = np.array([start, end], np.int64)
+    edge = distinct(np.concatenate([ends, *[s.start for s in inside], *[s.end for s in inside]]))
     label = np.full(len(edge) - 1, len(layers), np.int16)
     for colour in range(len(layers) - 1, -1, -1):
-        cover = np.zeros(len(edge), np.int32)
-        np.add.at(cover, np.searchsorted(edge, inside[colour].start), 1)
-        np.add.at(cover, np.searchsorted(edge, inside[colour].end), -1)
-        label[np.cumsum(cover[:-1]) > 0] = colour
+        cover = np.zeros(len(edge), np.int8)
+        # A set's pieces do not touch, so no edge is both an end and a start of one layer.
+        cover[np.searchsorted(edge, inside[colour].start)] = 1
+        cover[np.searchsorted(edge, inside[colour].end)] = -1
+        label[np.cumsum(cover[:-1], dtype=np.int8) > 0] = colour
     return Strip(edge, label)
+
+
+def distinct(values: I64) -> I64:
+    """The values ascending, each once. Runs that are sorted already are merged, which is faster than hashing them."""
+    values = np.sort(values, kind="stable")
+    keep = np.ones(len(values), bool)
+    np.not_equal(values[1:], values[:-1], out=keep[1:])
+    return values[keep]
