@@ -33,7 +33,7 @@ SOURCES: tuple[Source, ...] = (kineto,)
 
 
 def read(paths: Sequence[Path]) -> list[Timeline]:
-    """The timelines of files and folders, by rank where it is known, then in the order of the paths.
+    """The timelines of files and folders, by rank where it is known, then by path.
 
     Of a folder every file below it that a source claims is read; one that is claimed and can't be read is named in
     the notes of the first timeline. A file given by itself must be readable. `UnreadableError` says which is not.
@@ -45,7 +45,7 @@ def read(paths: Sequence[Path]) -> list[Timeline]:
             _read_folder(os.fspath(path), seen) if os.path.isdir(path) else [read_one(path)] if _new(path, seen) else []
         )
         timelines += found
-    return sorted(timelines, key=lambda timeline: (timeline.rank is None, timeline.rank or 0))
+    return sorted(timelines, key=lambda timeline: (timeline.rank is None, timeline.rank or 0, timeline.source))
 
 
 def read_one(path: Path) -> Timeline:

@@ -10,7 +10,6 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from types import TracebackType
-from typing import IO
 
 from longpole.errors import UnreadableError
 
@@ -34,7 +33,7 @@ class Content:
         self.fault: str | None = None
         self._chunk_bytes = max(1, chunk_bytes)
         try:
-            self._file: IO[bytes] = open(self.path, "rb")  # noqa: SIM115 (closed by `close`)
+            self._file = open(self.path, "rb")  # noqa: SIM115 (closed by `close`)
         except OSError as error:
             raise UnreadableError(f"{self.path}: can't be opened: {error.strerror or error}") from error
         try:
@@ -67,8 +66,7 @@ class Content:
         return taken
 
     def _read(self) -> Iterator[bytes]:
-        magic = self._file.read(4)
-        self._file.seek(0)
+        magic = self._file.peek(4)[:4]
         if magic[:2] == b"\x1f\x8b":
             return self._gunzip()
         if magic == b"PK\x03\x04":
@@ -77,14 +75,15 @@ class Content:
 
     def _gunzip(self) -> Iterator[bytes]:
         """The members of a gzip file, one after the other; what follows the last one is not gzip and is left."""
-        unpacker, inside = zlib.decompressobj(wbits=31), True
+        unpacker, inside, taken = zlib.decompressobj(wbits=31), True, 0
         while packed := self._file.read(_PACKED_BYTES):
+            taken += len(packed)
             while packed:
                 try:
                     chunk = unpacker.decompress(packed, self._chunk_bytes)
                 except zlib.error:
                     if inside:
-                        self.fault = f"its gzip data is damaged near byte {self._file.tell() - len(packed)}"
+                        self.fault = f"its gzip data is damaged near byte {taken - len(packed)}"
                     return
                 if chunk:
                     yield chunk
@@ -94,7 +93,7 @@ class Content:
                 else:
                     packed, inside = unpacker.unconsumed_tail, True
         if inside:
-            self.fault = f"its gzip data breaks off at byte {self._file.tell()}"
+            self.fault = f"its gzip data breaks off at byte {taken}"
 
     def _unzip(self) -> Iterator[bytes]:
         """The one member of a zip file; nothing of a zip that holds several."""

@@ -24,7 +24,8 @@ from longpole.timeline.columns import I32, I64, U8, Collectives, Kind, Timeline
 NAME = "a PyTorch profiler (Kineto) or Chrome trace in JSON"
 
 _KEYS = re.compile(
-    rb'"(?:traceEvents|ph|baseTimeNanoseconds|deviceProperties|computeProperties|distributedInfo|displayTimeUnit)"\s*:'
+    rb'"(?:traceEvents|baseTimeNanoseconds|deviceProperties|computeProperties|distributedInfo|displayTimeUnit)"\s*:'
+    rb'|"ph"\s*:\s*"'
 )
 #: Times from here on (September 2001 in µs) are Unix times already, whatever base the file gives.
 _UNIX_NS = 10**18
@@ -65,11 +66,11 @@ def _timeline(path: str, columns: Columns, said: Envelope, notes: list[str], set
         start += said.base_ns
     length += start
     end = length
-    lane, lanes, devices_by_name = compact(
+    lane, lanes, told = compact(
         columns.column("lane")[order], list(columns.threads), list(columns.streams), columns.labels
     )
     kind, name = columns.column("kind")[order], columns.column("name")[order]
-    notes = notes + _tell_unknown(kind, lane, devices_by_name, columns)
+    notes = notes + _tell_unknown(kind, lane, told, columns.unknown_categories)
     names = [word if isinstance(word, str) else "(no name)" if word is None else str(word) for word in columns.names]
     _tell_by_name(kind, name, names)
     correlation = columns.column("correlation")[order]
@@ -101,15 +102,15 @@ def _timeline(path: str, columns: Columns, said: Envelope, notes: list[str], set
     )
 
 
-def _tell_unknown(kind: U8, lane: I32, devices: set[int], columns: Columns) -> list[str]:
-    """Gives rows without a known category a kind: by their lane, where that is called a device's; otherwise a range."""
-    unknown = kind == UNTOLD
-    if not unknown.any():
+def _tell_unknown(kind: U8, lane: I32, told: dict[int, Kind], words: list[str]) -> list[str]:
+    """Gives rows without a known category a kind: what their lane tells, otherwise a range. Says so of the `words`."""
+    unknown = np.flatnonzero(kind == UNTOLD)
+    if not len(unknown):
         return []
-    on_device = unknown & np.isin(lane, list(devices))
-    kind[unknown] = Kind.RANGE
-    kind[on_device] = Kind.KERNEL
-    words = columns.unknown_categories
+    of_lane = np.full(int(lane.max()) + 1, Kind.RANGE, np.uint8)
+    for each, means in told.items():
+        of_lane[each] = means
+    kind[unknown] = of_lane[lane[unknown]]
     if not words:
         return []
     listed = ", ".join(words[:3]) + (", ..." if len(words) > 3 else "")

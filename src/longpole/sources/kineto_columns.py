@@ -10,9 +10,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from longpole.sources.json_events import Batch
+from longpole.sources.json_salvage import Batch
 from longpole.sources.kineto_events import (
-    MOST_NS,
     NO_ARGS,
     Args,
     Begin,
@@ -118,7 +117,7 @@ class Columns:
         for event, (at, lasts) in zip(events, written_times(text), strict=True):
             if at is None:
                 self.set_aside["without a readable time"] += 1
-            elif lasts is None or at + lasts > MOST_NS:
+            elif lasts is None:
                 self.set_aside["without a readable duration"] += 1
             else:
                 kept.append(event)

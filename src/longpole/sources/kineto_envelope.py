@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from longpole.sources.json_mending import clean
-from longpole.sources.kineto_events import integer
+from longpole.sources.kineto_events import MOST_NS, integer
 
 _BASE = re.compile(rb'"baseTimeNanoseconds"\s*:\s*"?(\d{1,19})')
 _RANK = re.compile(rb'"distributedInfo"\s*:\s*\{[^{}]*?"rank"\s*:\s*"?(\d{1,9})')
@@ -48,7 +48,8 @@ class Envelope(msgspec.Struct):
     @property
     def base_ns(self) -> int:
         """The Unix time that the events' times are counted from; 0 where they are not."""
-        return max(integer(self.base, 0), 0)
+        base = integer(self.base, 0)
+        return base if 0 <= base <= MOST_NS else 0
 
     @property
     def host(self) -> str | None:

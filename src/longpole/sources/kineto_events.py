@@ -20,11 +20,11 @@ from longpole.timeline.columns import I64
 
 #: Above this many µs (102 days) a float64 no longer tells one nanosecond from the next.
 _EXACT_US = 2.0**43
-#: What int64 nanoseconds can hold.
-MOST_US = (2**63 - 1) // 1000
-MOST_NS = 2**63 - 1
+#: Times and durations beyond this (the year 2065) are none. The sum of a base, a start and a duration fits int64.
+MOST_NS = 3 * 10**18
+_MOST_US = MOST_NS // 1000
 _DECIMAL = re.compile(rb"([-+]?)(\d{1,20})(?:\.(\d*))?")
-_INTEGER = re.compile(r"[-+]?\d+|0[xX][0-9a-fA-F]+")
+_INTEGER = re.compile(r"[-+]?\d{1,20}|0[xX][0-9a-fA-F]{1,16}")
 
 
 class Args(msgspec.Struct, gc=False, frozen=True):
@@ -124,7 +124,7 @@ def exact_ns(us: list[Any]) -> I64 | None:
     except ValueError:  # lists among them
         return None
     if numbers.dtype.kind == "i":
-        return numbers * 1000 if abs(numbers).max() <= MOST_US else None
+        return numbers * 1000 if abs(numbers).max() <= _MOST_US else None
     if numbers.dtype.kind != "f" or not (abs(numbers) < _EXACT_US).all():
         return None
     # The part below a microsecond is small, so scaling it by itself loses nothing.
@@ -145,7 +145,7 @@ def written_ns(text: bytes) -> int | None:
             number = Decimal(text.decode("ascii", "replace"))
         except InvalidOperation:
             return None
-        if not number.is_finite() or abs(number) > MOST_US:
+        if not number.is_finite() or abs(number) > _MOST_US:
             return None
         ns = round(number * 1000)
     return ns if abs(ns) <= MOST_NS else None
@@ -174,9 +174,9 @@ def integers(values: list[Any]) -> I64:
     if not values:
         return np.empty(0, np.int64)
     try:
-        numbers = np.array(values)
-    except ValueError:
+        numbers: NDArray[Any] = np.array(values)
+    except (ValueError, OverflowError):
         numbers = np.empty(0, object)
-    if numbers.dtype.kind == "i":
+    if numbers.dtype.kind == "i" and numbers.ndim == 1:
         return numbers.astype(np.int64, copy=False)
     return np.fromiter(map(integer, values), np.int64, len(values))

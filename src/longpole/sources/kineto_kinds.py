@@ -53,8 +53,8 @@ _CATEGORIES: dict[str, Kind] = {
 }
 _STEP = re.compile(r"^ProfilerStep#\d+$")
 _ANNOTATION = re.compile(r"^enumerate\(DataLoader\)#|^Optimizer\.(step|zero_grad)#|^DistributedDataParallel\.|^## ")
-_COPY = re.compile(r"^(gpu_)?mem(ory)?[ _]?cpy|^copy(host|device)to|^mem(ory)?[ _]?copy|^dma_request$", re.IGNORECASE)
-_FILL = re.compile(r"^mem(ory)?[ _]?set|^fill_?buffer", re.IGNORECASE)
+_COPY = re.compile(r"^Memcpy [A-Z]\w{1,3} \(|^Copy(Host|Device)To(Host|Device)|^\[CUDA memcpy |^dma_request$")
+_FILL = re.compile(r"^Memset( \(|$)|^FillBuffer|^\[CUDA memset")
 _SYNC = re.compile(r"^event_(wait|record)$")
 _CANONICAL = re.compile(r"^Memcpy (HtoD|DtoH|DtoD|HtoH|PtoP|HtoA|AtoH|AtoA|AtoD|DtoA) \(.+ -> .+\)$")
 _DIRECTIONS = (

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from longpole.sources.kineto_events import integer
-from longpole.timeline.columns import I32, Lane
+from longpole.timeline.columns import I32, Kind, Lane
 
+_NONE = -(2**63)
 _NUMBER = re.compile(r"\d+$")
-#: How the first profilers of PyTorch named their one process a device.
+#: The first profiler of PyTorch gave no categories: what ran where, it told by the name of the process.
 _DEVICE_FUNCTIONS = re.compile(r"^(CUDA|HIP|XPU|GPU|device) functions$", re.IGNORECASE)
+_HOST_FUNCTIONS = re.compile(r"^CPU functions$", re.IGNORECASE)
 #: What CUPTI gives for "no stream": a synchronisation of the whole context.
 _NO_STREAM = (-1, 2**32 - 1)
 
@@ -22,28 +24,29 @@ Labels = Mapping[tuple[str, Hashable, Hashable], str]
 
 def compact(
     lane: I32, threads: list[Any], streams: list[Any], labels: Labels
-) -> tuple[I32, tuple[Lane, ...], set[int]]:
+) -> tuple[I32, tuple[Lane, ...], dict[int, Kind]]:
     """The lanes that rows use, and each row's index into them.
 
-    `lane` is 2 i for threads[i] and 2 i + 1 for streams[i]. The last part names the lanes that are a device by their
-    process's name alone.
+    `lane` is 2 i for threads[i] and 2 i + 1 for streams[i]. The last part gives the kind of rows without a category
+    on lanes that tell it by their process's name.
     """
     used = np.flatnonzero(np.bincount(lane))
     index: dict[Lane, int] = {}
     renumbered = np.zeros(int(used[-1]) + 1, np.int32)
-    by_name: set[int] = set()
+    told: dict[int, Kind] = {}
     for old in used.tolist():
         pid, tid = (streams if old % 2 else threads)[old // 2]
         if old % 2:
-            lane_of = _stream(pid, tid)
+            place = _stream(pid, tid)
         elif isinstance(pid, str) and _DEVICE_FUNCTIONS.match(pid):
-            lane_of = _stream(tid, None)
+            place = _stream(tid, None)
+            told[index.setdefault(place, len(index))] = Kind.KERNEL
         else:
-            lane_of = _thread(pid, tid, labels)
-        renumbered[old] = index.setdefault(lane_of, len(index))
-        if not old % 2 and lane_of.kind == "stream":
-            by_name.add(index[lane_of])
-    return renumbered[lane], tuple(index), by_name
+            place = _thread(pid, tid, labels)
+            if isinstance(pid, str) and _HOST_FUNCTIONS.match(pid):
+                told[index.setdefault(place, len(index))] = Kind.OPERATOR
+        renumbered[old] = index.setdefault(place, len(index))
+    return renumbered[lane], tuple(index), told
 
 
 def _stream(device: Any, stream: Any) -> Lane:
@@ -75,6 +78,3 @@ def _number(word: Any) -> int | None:
         return number
     found = _NUMBER.search(word) if isinstance(word, str) else None
     return integer(found[0], _NONE) if found and len(found[0]) < 19 else None
-
-
-_NONE = -(2**63)
