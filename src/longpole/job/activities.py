@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,18 +32,25 @@ class Call(enum.IntEnum):
 
 
 _CALLS = (
-    (Call.GRAPH, r"^(cuda|cu|hip)GraphLaunch"),
-    (Call.LAUNCH, r"^(cuda|cu|hip)(Ext)?(Module|Lib)?Launch|^hipHccModuleLaunch|^runFunction|[Ll]aunchKernel"),
-    (Call.SYNC, r"^(cuda|cu|hip)\w*(Synchronize|WaitEvent)|^synchronize$|Synchronize"),
-    (Call.COPY, r"^(cuda|cu|hip)Memcpy|^copy(In|Out)?$|[mM]emcpy"),
+    (Call.GRAPH, re.compile(r"^(cuda|cu|hip)GraphLaunch")),
+    (
+        Call.LAUNCH,
+        re.compile(r"^(cuda|cu|hip)(Ext)?(Module|Lib)?Launch|^hipHccModuleLaunch|^runFunction|[Ll]aunchKernel"),
+    ),
+    (Call.SYNC, re.compile(r"^(cuda|cu|hip)\w*(Synchronize|WaitEvent)|^synchronize$|Synchronize")),
+    (Call.COPY, re.compile(r"^(cuda|cu|hip)Memcpy|^copy(In|Out)?$|[mM]emcpy")),
     (
         Call.ALLOC,
-        r"^(cuda|cu|hip)(Ext)?(Malloc|Free|MemAlloc|MemFree|HostAlloc|HostRegister|HostUnregister|MemCreate|MemMap|MemUnmap"
-        r"|MemRelease|MemSetAccess|MemAddress|MemPool|HostMalloc|HostFree)",
+        re.compile(
+            r"^(cuda|cu|hip)(Ext)?(Malloc|Free|MemAlloc|MemFree|HostAlloc|HostRegister|HostUnregister|MemCreate|MemMap|MemUnmap"
+            r"|MemRelease|MemSetAccess|MemAddress|MemPool|HostMalloc|HostFree)"
+        ),
     ),
     (
         Call.LOAD,
-        r"^(cuda|cu|hip)(ModuleLoad|LibraryLoad|LinkAdd|LinkCreate|LinkComplete|FatBinary|KernelGetFunction)|^nvrtc",
+        re.compile(
+            r"^(cuda|cu|hip)(ModuleLoad|LibraryLoad|LinkAdd|LinkCreate|LinkComplete|FatBinary|KernelGetFunction)|^nvrtc"
+        ),
     ),
 )
 #: An event wait is queued on a stream: it returns at once and blocks no thread.
@@ -102,21 +109,36 @@ TALKER = re.compile(
 )
 
 
-def matching(names: Sequence[str], pattern: re.Pattern[str]) -> NDArray[np.bool_]:
-    """One flag a name: whether the pattern is found in it."""
-    return np.fromiter((pattern.search(name) is not None for name in names), bool, len(names))
+class Calls(NamedTuple):
+    """Calls of the device's API: their rows in a timeline, ascending, and what each is (a `Call`)."""
+
+    row: I64
+    kind: NDArray[np.int8]
+
+    def are(self, *kinds: Call) -> NDArray[np.bool_]:
+        """One flag a call: whether it is one of these."""
+        wanted = np.zeros(len(Call), bool)
+        wanted[list(kinds)] = True
+        return np.asarray(wanted[self.kind])
+
+    def of(self, *kinds: Call) -> I64:
+        """The rows of the calls that are one of these."""
+        return np.asarray(self.row[self.are(*kinds)])
 
 
-def call_kinds(names: Sequence[str]) -> NDArray[np.int8]:
-    """One `Call` a name."""
-    compiled = [(kind, re.compile(pattern)) for kind, pattern in _CALLS]
+def calls_of(timeline: Timeline) -> Calls:
+    """All calls of a timeline; each distinct name is looked at once."""
+    rows = timeline.rows(Kind.CALL)
+    kinds = np.zeros(len(timeline.names), np.int8)
+    for i in np.flatnonzero(np.bincount(timeline.name[rows], minlength=len(kinds))).tolist():
+        kinds[i] = _kind_of(timeline.names[i])
+    return Calls(rows, kinds[timeline.name[rows]])
 
-    def kind_of(name: str) -> int:
-        if _NOT_BLOCKING.search(name):
-            return Call.OTHER
-        return next((kind for kind, pattern in compiled if pattern.search(name)), Call.OTHER)
 
-    return np.fromiter((kind_of(name) for name in names), np.int8, len(names))
+def _kind_of(name: str) -> Call:
+    if _NOT_BLOCKING.search(name):
+        return Call.OTHER
+    return next((kind for kind, pattern in _CALLS if pattern.search(name)), Call.OTHER)
 
 
 def named(timeline: Timeline, rows: I64, pattern: re.Pattern[str]) -> I64:
@@ -131,10 +153,9 @@ def named(timeline: Timeline, rows: I64, pattern: re.Pattern[str]) -> I64:
     return rows[hit[timeline.name[rows]]]
 
 
-def collective_rows(timeline: Timeline) -> I64:
-    """The kernels that talk to other ranks: by what the source says of them, or by name."""
-    kernels = timeline.rows(Kind.KERNEL)
-    by_name = named(timeline, kernels, COLLECTIVE)
-    known = timeline.collectives.row
-    known = known[timeline.kind[known] == Kind.KERNEL] if len(known) else known
-    return np.union1d(by_name, known)
+def collective_rows(timeline: Timeline, kernels: I64) -> I64:
+    """Those of the kernels that talk to other ranks: by what the source says of them, or by name."""
+    talks = np.zeros(len(timeline), bool)
+    talks[named(timeline, kernels, COLLECTIVE)] = True
+    talks[timeline.collectives.row] = True
+    return kernels[talks[kernels]]

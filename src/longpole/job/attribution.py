@@ -14,12 +14,12 @@ from functools import cached_property
 import numpy as np
 
 from longpole.job import activities, host
-from longpole.job.activities import Call
+from longpole.job.activities import Call, Calls
 from longpole.job.checkpoints import Saves, saves_of
 from longpole.job.host import Host
 from longpole.job.steps import Steps, marks_of, steps_of
 from longpole.timeline.columns import I64, Kind, Timeline
-from longpole.timeline.intervals import NONE, Spans, Strip, join, paint, subtract, union
+from longpole.timeline.intervals import NONE, Spans, Strip, among, join, paint, subtract, union
 
 #: A wait for the device that goes on while nothing is seen to run on it is a round trip if it is short; if it is long,
 #: something ran that was not recorded.
@@ -129,13 +129,11 @@ def attribute(timeline: Timeline) -> Attribution:
     """Paint one rank's window. The timeline must hold at least one interval."""
     steps = steps_of(timeline)
     start_ns, end_ns = window_of(timeline)
-    device = device_work(timeline)
-    threads = host.observe(timeline, device.busy, device.first_ns)
-    calls = timeline.rows(Kind.CALL)
-    calls = calls[np.isin(timeline.lane[calls], threads.lanes)]
-    kinds = activities.call_kinds(timeline.names)[timeline.name[calls]]
-    saves = saves_of(timeline, threads.saving, calls, kinds, end_ns, len(steps))
-    layers = LAYERS if len(device.busy.start) or len(calls) else CPU_LAYERS
+    calls = activities.calls_of(timeline)
+    device = device_work(timeline, calls)
+    threads = host.observe(timeline, calls, device.busy, device.first_ns)
+    saves = saves_of(timeline, threads.saving, threads.calls, end_ns, len(steps))
+    layers = LAYERS if len(device.busy.start) or len(calls.row) else CPU_LAYERS
     strip = paint(start_ns, end_ns, [layer.covers(device, threads, saves) for layer in layers])
     causes = (*(layer.cause for layer in layers), "unknown")
     return Attribution(timeline, start_ns, end_ns, strip, causes, device, threads, saves, steps)
@@ -158,10 +156,11 @@ def window_of(timeline: Timeline) -> tuple[int, int]:
     return start, max(end, start + 1)
 
 
-def device_work(timeline: Timeline) -> Device:
+def device_work(timeline: Timeline, calls: Calls) -> Device:
     """Unions of the device's intervals by what they are; first_ns is the end of the window where there are none."""
-    talk = activities.collective_rows(timeline)
-    kernels = np.setdiff1d(timeline.rows(Kind.KERNEL), talk, assume_unique=True)
+    kernels = timeline.rows(Kind.KERNEL)
+    talk = activities.collective_rows(timeline, kernels)
+    kernels = kernels[~among(kernels, talk)]
     moves = timeline.rows(Kind.COPY, Kind.FILL)
     work = timeline.rows(Kind.KERNEL, Kind.COPY, Kind.FILL)
     if not len(work):
@@ -171,37 +170,28 @@ def device_work(timeline: Timeline) -> Device:
         kernels=host.spans_of(timeline, kernels),
         collectives=host.spans_of(timeline, talk) if len(work) else NONE,
         copies=host.spans_of(timeline, moves),
-        hidden=_hidden(timeline, work),
+        hidden=_hidden(timeline, calls, work),
         busy=busy,
         first_ns=int(busy.start[0]) if len(busy.start) else int(timeline.end_ns.max(initial=0)),
         talk=talk,
     )
 
 
-def _hidden(timeline: Timeline, work: I64) -> Spans:
+def _hidden(timeline: Timeline, calls: Calls, work: I64) -> Spans:
     """When the device may have run unseen: from a launch without recorded work to the next sign that it is over.
 
     Graph launches count always (their kernels are missing where the profiler was not asked for them), plain ones only
     where too many lack their kernel to be a matter of the trace's edges.
     """
-    calls = timeline.rows(Kind.CALL)
-    kinds = activities.call_kinds(timeline.names)[timeline.name[calls]]
-    unseen = (timeline.correlation[calls] >= 0) & ~np.isin(timeline.correlation[calls], timeline.correlation[work])
-    launches = kinds == Call.LAUNCH
+    correlation = timeline.correlation[calls.row]
+    unseen = (correlation >= 0) & ~among(correlation, timeline.correlation[work])
+    launches, graphs = calls.are(Call.LAUNCH), calls.are(Call.GRAPH) & unseen
     lost = launches & unseen
-    graphs = (kinds == Call.GRAPH) & unseen
-    silent = calls[graphs | lost] if lost.sum() > LOST_SHARE * launches.sum() else calls[graphs]
+    silent = calls.row[graphs | lost] if lost.sum() > LOST_SHARE * launches.sum() else calls.row[graphs]
     if not len(silent):
         return NONE
     begin = timeline.start_ns[silent]
-    signs = np.sort(
-        np.concatenate(
-            (
-                timeline.end_ns[calls[(kinds == Call.SYNC) | (kinds == Call.COPY)]],
-                timeline.start_ns[work],
-            )
-        )
-    )
+    signs = np.sort(np.concatenate((timeline.end_ns[calls.of(Call.SYNC, Call.COPY)], timeline.start_ns[work])))
     ends = np.append(signs, timeline.end_ns.max())
     return union(begin, ends[np.searchsorted(signs, begin, "right")])
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longpole.job.activities import Call
+from longpole.job.activities import Call, Calls
 from longpole.timeline.columns import I64, Kind, Timeline
-from longpole.timeline.intervals import NONE, Spans, join, union
+from longpole.timeline.intervals import NONE, Spans, distinct, join, union
 
 #: A state worth saving is many megabytes in several tensors.
 LEAST_BYTES = 4 << 20
@@ -36,16 +36,16 @@ class Saves:
     inferred: int
 
 
-def saves_of(timeline: Timeline, named: Spans, calls: I64, kinds: np.ndarray, end_ns: int, steps: int) -> Saves:
+def saves_of(timeline: Timeline, named: Spans, calls: Calls, end_ns: int, steps: int) -> Saves:
     """Find the saves: those that are `named`, and runs of copies out between two hand-overs of kernels.
 
-    `calls` are the feeding threads' API calls (rows, ascending in time) and `kinds` their `Call`s. What happens in
-    every one of the `steps` reads results back; nobody saves that often.
+    `calls` are those of the feeding threads. What happens in every one of the `steps` reads results back; nobody
+    saves that often.
     """
     copies = timeline.rows(Kind.COPY)
     out = copies[_directions(timeline, copies, "DtoH")]
     back = copies[_directions(timeline, copies, "HtoD")]
-    inferred = _inferred(timeline, out, back, calls, kinds, end_ns)
+    inferred = _inferred(timeline, out, back, calls, end_ns)
     if steps > 1 and len(inferred.start) >= steps - 1:
         inferred = NONE
     spans = join([named, inferred])
@@ -60,16 +60,16 @@ def saves_of(timeline: Timeline, named: Spans, calls: I64, kinds: np.ndarray, en
     )
 
 
-def _inferred(timeline: Timeline, out: I64, back: I64, calls: I64, kinds: np.ndarray, end_ns: int) -> Spans:
-    launches = timeline.start_ns[calls[(kinds == Call.LAUNCH) | (kinds == Call.GRAPH)]]
+def _inferred(timeline: Timeline, out: I64, back: I64, calls: Calls, end_ns: int) -> Spans:
+    launches = timeline.start_ns[calls.of(Call.LAUNCH, Call.GRAPH)]
     if len(out) < LEAST_COPIES or not len(launches):
         return NONE
-    begin = _begins(timeline, out, calls, kinds)
+    begin = _begins(timeline, out, calls)
     quiet = np.searchsorted(launches, begin, "right")
     edges = np.append(launches, end_ns)
     usual = _longest_silence(launches, quiet)
     found_start, found_end = [], []
-    for gap in np.unique(quiet):
+    for gap in distinct(quiet):
         mine = quiet == gap
         size = timeline.size_bytes[out[mine]]
         start, end = int(begin[mine].min()), int(edges[gap])
@@ -90,13 +90,13 @@ def _longest_silence(launches: I64, saving: I64) -> int:
     """The longest time without a launch that no save lies in: silence before a save that is longer belongs to it
     (opening and truncating the file), silence of a length that is usual in the job does not."""
     gaps = np.diff(launches)
-    usual = np.delete(gaps, np.unique(saving[(saving > 0) & (saving <= len(gaps))]) - 1)
+    usual = np.delete(gaps, distinct(saving[(saving > 0) & (saving <= len(gaps))]) - 1)
     return int(usual.max()) if len(usual) else 0
 
 
-def _begins(timeline: Timeline, out: I64, calls: I64, kinds: np.ndarray) -> I64:
+def _begins(timeline: Timeline, out: I64, calls: Calls) -> I64:
     """When each copy was asked for: the start of its call where that is known, of the copy itself where it is not."""
-    asked = calls[kinds == Call.COPY]
+    asked = calls.of(Call.COPY)
     asked = asked[timeline.correlation[asked] >= 0]
     if not len(asked):
         return timeline.start_ns[out]

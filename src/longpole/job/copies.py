@@ -56,7 +56,8 @@ def copy_facts(attribution: Attribution) -> Iterator[Evidence]:
     """One fact for each kind of copy that moved anything."""
     timeline = attribution.timeline
     rows = timeline.rows(Kind.COPY)
-    ways = [way_of(name) if i in set(timeline.name[rows].tolist()) else None for i, name in enumerate(timeline.names)]
+    used = set(timeline.name[rows].tolist())
+    ways = [way_of(name) if i in used else None for i, name in enumerate(timeline.names)]
     for way in sorted({w for w in ways if w is not None}):
         names = np.array([w == way for w in ways])
         yield from _fact_of(attribution, way, rows[names[timeline.name[rows]]])

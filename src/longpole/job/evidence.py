@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from longpole import units
-from longpole.job import activities
 from longpole.job.activities import Call
 from longpole.job.attribution import Attribution
 from longpole.job.copies import copy_facts, link_rate
@@ -55,7 +54,7 @@ def notes_of(attribution: Attribution, charged: Mapping[str, Spans]) -> list[str
         notes.append(
             f"collectives of {one} that no other trace answers can't be split into the wire and waiting for a late rank"
         )
-    if not len(attribution.host.lanes):
+    if not attribution.host.feeding.any():
         notes.append("the trace has no host events: what the device waited for was not recorded")
     if intersect(attribution.device.hidden, attribution.spans("unknown")).total > 0.01 * window:
         notes.append(
@@ -259,8 +258,8 @@ def _saves(attribution: Attribution) -> Iterator[Evidence]:
 
 
 def _dispatch(attribution: Attribution) -> Iterator[Evidence]:
-    timeline, calls, kinds = attribution.timeline, *_feeding_calls(attribution)
-    launches = calls[(kinds == Call.LAUNCH) | (kinds == Call.GRAPH)]
+    timeline = attribution.timeline
+    launches = attribution.host.calls.of(Call.LAUNCH, Call.GRAPH)
     charged = attribution.spans("launch").total
     if not len(launches):
         return
@@ -279,16 +278,8 @@ def _dispatch(attribution: Attribution) -> Iterator[Evidence]:
     )
 
 
-def _feeding_calls(attribution: Attribution) -> tuple[I64, np.ndarray]:
-    timeline = attribution.timeline
-    calls = timeline.rows(Kind.CALL)
-    calls = calls[np.isin(timeline.lane[calls], attribution.host.lanes)]
-    return calls, activities.call_kinds(timeline.names)[timeline.name[calls]]
-
-
 def _synchronisation(attribution: Attribution) -> Iterator[Evidence]:
-    _, kinds = _feeding_calls(attribution)
-    count = int((kinds == Call.SYNC).sum())
+    count = len(attribution.host.calls.of(Call.SYNC))
     waits = attribution.host.syncing
     if not count:
         return
@@ -308,7 +299,7 @@ def _synchronisation(attribution: Attribution) -> Iterator[Evidence]:
 def _calls(attribution: Attribution, what: str, spans: Spans) -> Iterator[Evidence]:
     if not spans.total:
         return
-    timeline, (calls, _) = attribution.timeline, _feeding_calls(attribution)
+    timeline, calls = attribution.timeline, attribution.host.calls.row
     rows = calls if len(calls) else timeline.rows(Kind.RANGE, Kind.PYTHON)
     inside = overlap(spans, timeline.start_ns[rows], timeline.end_ns[rows])
     total = np.zeros(len(timeline.names), np.int64)

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longpole.job import activities
-from longpole.job.activities import Call
+from longpole.job.activities import Call, Calls
 from longpole.timeline.columns import I64, Kind, Timeline
-from longpole.timeline.intervals import NONE, Spans, intersect, join, subtract, union
+from longpole.timeline.intervals import NONE, Spans, among, intersect, join, subtract, union
 
 #: Marks of one thread closer than this belong to one run of dispatching; anything from 0.1 to 5 ms gives the same
 #: binding causes on traces with a planted cause.
@@ -33,12 +33,15 @@ FEEDING_SHARE = 0.01
 class Host:
     """Sets of time of the feeding threads; each is what its name says, whatever the device did meanwhile.
 
+    `feeding` flags their lanes, `calls` are what they called of the device's API.
+
     `blocked` is the time in which some feeding thread waits for the device and none of them is at work.
     `elsewhere` is when a feeding thread was held up (by the loader, a save, an allocation, a compiler) while another
     was at work: time that would not go if the hold-up went.
     """
 
-    lanes: NDArray[np.int32]
+    feeding: NDArray[np.bool_]
+    calls: Calls
     input: Spans
     saving: Spans
     collective: Spans
@@ -66,39 +69,38 @@ def spans_of(timeline: Timeline, rows: I64) -> Spans:
     return union(timeline.start_ns[rows], timeline.end_ns[rows])
 
 
-def feeding_lanes(timeline: Timeline) -> NDArray[np.int32]:
-    """The lanes of the threads that hand work to the device; on a CPU job, those that run operators and steps."""
-    calls = timeline.rows(Kind.CALL)
-    kinds = activities.call_kinds(timeline.names)[timeline.name[calls]]
-    launches = calls[(kinds == Call.LAUNCH) | (kinds == Call.GRAPH) | (kinds == Call.COPY)]
-    marked = timeline.lane[timeline.rows(Kind.STEP)]
-    if len(launches):
-        count = np.bincount(timeline.lane[launches], minlength=len(timeline.lanes))
-        return np.union1d(np.flatnonzero(count >= FEEDING_SHARE * len(launches)), marked).astype(np.int32)
-    operators = timeline.rows(Kind.OPERATOR)
-    if not len(operators):
-        return np.unique(timeline.lane[timeline.rows(Kind.CALL, Kind.RANGE, Kind.STEP, Kind.PYTHON)])
-    count = np.bincount(timeline.lane[operators], minlength=len(timeline.lanes))
-    return np.union1d(np.flatnonzero(count >= FEEDING_SHARE * len(operators)), marked).astype(np.int32)
+def feeding_lanes(timeline: Timeline, calls: Calls) -> NDArray[np.bool_]:
+    """One flag a lane: whether its thread hands work to the device; on a CPU job, whether it runs operators."""
+    rows = calls.of(Call.LAUNCH, Call.GRAPH, Call.COPY)
+    if not len(rows):
+        rows = timeline.rows(Kind.OPERATOR)
+    if not len(rows):
+        rows = timeline.rows(Kind.CALL, Kind.RANGE, Kind.PYTHON)
+    count = np.bincount(timeline.lane[rows], minlength=len(timeline.lanes))
+    feeding: NDArray[np.bool_] = (count > 0) & (count >= FEEDING_SHARE * len(rows))
+    feeding[timeline.lane[timeline.rows(Kind.STEP)]] = True
+    return feeding
 
 
-def observe(timeline: Timeline, device_busy: Spans, first_device_ns: int) -> Host:
+def observe(timeline: Timeline, all_calls: Calls, device_busy: Spans, first_device_ns: int) -> Host:
     """Read the feeding threads; `device_busy` and the time of the first device work tell one-off calls apart."""
-    lanes = feeding_lanes(timeline)
-    feeding = np.zeros(len(timeline.lanes) + 1, bool)
-    feeding[lanes] = True
+    feeding = feeding_lanes(timeline, all_calls)
     on_feeding = feeding[timeline.lane]
+    theirs = on_feeding[all_calls.row]
+    calls = Calls(all_calls.row[theirs], all_calls.kind[theirs])
 
     def rows(*kinds: Kind) -> I64:
         found = timeline.rows(*kinds)
         return found[on_feeding[found]]
 
-    calls, told, python = rows(Kind.CALL), rows(Kind.RANGE, Kind.OPERATOR, Kind.PYTHON), rows(Kind.PYTHON)
-    kinds = activities.call_kinds(timeline.names)[timeline.name[calls]]
-    once = _one_off(timeline, calls, kinds, first_device_ns)
+    told, python = rows(Kind.RANGE, Kind.OPERATOR, Kind.PYTHON), rows(Kind.PYTHON)
+    once = _one_off(timeline, calls, first_device_ns)
     marks = rows(Kind.CALL, Kind.OPERATOR)
     instants = _instants(timeline, marks)
-    work = {lane: _runs(_instants(timeline, marks[timeline.lane[marks] == lane])) for lane in lanes.tolist()}
+    work = {
+        lane: _runs(_instants(timeline, marks[timeline.lane[marks] == lane]))
+        for lane in np.flatnonzero(feeding).tolist()
+    }
     overhead = timeline.rows(Kind.OVERHEAD)
     loading = activities.named(timeline, overhead, activities.LOADING)
     held = [activities.named(timeline, told, p) for p in (activities.LOADER, activities.SAVER, activities.COMPILER)]
@@ -110,15 +112,16 @@ def observe(timeline: Timeline, device_busy: Spans, first_device_ns: int) -> Hos
         return spans(activities.named(timeline, python, pattern))
 
     def called(*wanted: Call) -> I64:
-        return calls[np.isin(kinds, wanted) & ~once]
+        return calls.row[calls.are(*wanted) & ~once]
 
     return Host(
-        lanes=lanes,
+        feeding=feeding,
+        calls=calls,
         input=spans(held[0]),
         saving=spans(held[1]),
         collective=_host_collectives(timeline, cpu_only=not len(device_busy.start)),
-        startup=join([spans(calls[once]), spans(loading)]),
-        starting=_starting(timeline, calls[once], instants, first_device_ns),
+        startup=join([spans(calls.row[once]), spans(loading)]),
+        starting=_starting(timeline, calls.row[once], instants, first_device_ns),
         alloc=spans(called(Call.ALLOC)),
         compile=join([spans(held[2]), spans(called(Call.LOAD))]),
         copying=spans(called(Call.COPY)),
@@ -128,27 +131,27 @@ def observe(timeline: Timeline, device_busy: Spans, first_device_ns: int) -> Hos
         filing=framed(activities.FILER),
         looking=framed(activities.LOOKER),
         talking=framed(activities.TALKER),
-        dispatch=join([_runs(instants), spans(calls[kinds == Call.LAUNCH])]),
+        dispatch=join([_runs(instants), spans(calls.of(Call.LAUNCH))]),
         computing=spans(_leaves(timeline, rows(Kind.OPERATOR))) if not len(device_busy.start) else NONE,
         elsewhere=_elsewhere(timeline, np.concatenate([*held, called(Call.ALLOC, Call.LOAD)]), work),
         alive=spans(rows(Kind.CALL, Kind.OPERATOR, Kind.RANGE, Kind.PYTHON)),
-        blocked=_blocked(timeline, calls, kinds, work, device_busy),
-        overhead=join([spans(np.setdiff1d(overhead, loading)), _traced_graphs(timeline, calls[kinds == Call.GRAPH])]),
+        blocked=_blocked(timeline, calls, work, device_busy),
+        overhead=join([spans(overhead[~among(overhead, loading)]), _traced_graphs(timeline, calls.of(Call.GRAPH))]),
     )
 
 
-def _one_off(timeline: Timeline, calls: I64, kinds: NDArray[np.int8], first_device_ns: int) -> NDArray[np.bool_]:
+def _one_off(timeline: Timeline, calls: Calls, first_device_ns: int) -> NDArray[np.bool_]:
     """Which calls set something up: long ones before any device work, and long ones that are rare among their like.
 
     A first cudaFree creates the context, a first launch loads the module; neither comes back. A cudaFree that is slow
     every time it is called is no set-up, it is how the job frees memory.
     """
-    length = timeline.end_ns[calls] - timeline.start_ns[calls]
-    setup = ~np.isin(kinds, (Call.SYNC, Call.COPY, Call.GRAPH)) & (length > ONE_OFF_NS)
-    early = timeline.start_ns[calls] < first_device_ns
-    out: NDArray[np.bool_] = setup & (early | (kinds == Call.LAUNCH) | (kinds == Call.OTHER))
-    for name in np.unique(timeline.name[calls[setup & ~out]]):
-        like = timeline.name[calls] == name
+    length = timeline.end_ns[calls.row] - timeline.start_ns[calls.row]
+    setup = ~calls.are(Call.SYNC, Call.COPY, Call.GRAPH) & (length > ONE_OFF_NS)
+    early = timeline.start_ns[calls.row] < first_device_ns
+    out: NDArray[np.bool_] = setup & (early | calls.are(Call.LAUNCH, Call.OTHER))
+    for name in set(timeline.name[calls.row[setup & ~out]].tolist()):
+        like = timeline.name[calls.row] == name
         usual = float(np.median(length[like]))
         out |= setup & like & (length > 10 * ONE_OFF_NS) & (length > 100 * usual)
     return out
@@ -217,7 +220,8 @@ def _leaves(timeline: Timeline, rows: I64) -> I64:
     lane, start, end = timeline.lane[order], timeline.start_ns[order], timeline.end_ns[order]
     leaf = np.ones(len(order), bool)
     leaf[:-1] = (lane[1:] != lane[:-1]) | (start[1:] >= end[:-1])
-    return np.setdiff1d(order[leaf], talk)
+    leaves = order[leaf]
+    return np.asarray(leaves[~among(leaves, talk)])
 
 
 def _elsewhere(timeline: Timeline, held: I64, work: Mapping[int, Spans]) -> Spans:
@@ -233,12 +237,10 @@ def _elsewhere(timeline: Timeline, held: I64, work: Mapping[int, Spans]) -> Span
     )
 
 
-def _blocked(
-    timeline: Timeline, calls: I64, kinds: NDArray[np.int8], work: Mapping[int, Spans], device_busy: Spans
-) -> Spans:
+def _blocked(timeline: Timeline, calls: Calls, work: Mapping[int, Spans], device_busy: Spans) -> Spans:
     """When the host waits for the device: blocked in a call, or done with everything, and no feeding thread at work."""
-    length = timeline.end_ns[calls] - timeline.start_ns[calls]
-    waits = calls[np.isin(kinds, (Call.SYNC, Call.COPY, Call.ALLOC)) | (length > SLOW_LAUNCH_NS)]
+    length = timeline.end_ns[calls.row] - timeline.start_ns[calls.row]
+    waits = calls.row[calls.are(Call.SYNC, Call.COPY, Call.ALLOC) | (length > SLOW_LAUNCH_NS)]
     blocked, busy = [], []
     for lane, runs in work.items():
         waiting = spans_of(timeline, waits[timeline.lane[waits] == lane])

@@ -16,7 +16,7 @@ import numpy as np
 
 from longpole.job.attribution import Attribution
 from longpole.timeline.columns import I64
-from longpole.timeline.intervals import NONE, Spans, clip, intersect, join, overlap, subtract, union
+from longpole.timeline.intervals import NONE, Spans, among, clip, intersect, join, overlap, subtract, union
 
 #: Operations that do not end together: who gives may leave before the others have all of it. (Sends and receives may be
 #: an all-to-all, which NCCL builds of them; whether they end together decides.)
@@ -171,7 +171,7 @@ def _size(attributions: Sequence[Attribution], groups: Sequence[dict[str, Ends]]
         if name not in mine:
             continue
         known = attribution.timeline.collectives
-        sizes = known.group_size[np.isin(known.row, mine[name].row)]
+        sizes = known.group_size[among(known.row, mine[name].row)]
         if (sizes > 0).any():
             return int(sizes.max())
     worlds = [a.timeline.world_size for a in attributions if a.timeline.world_size]

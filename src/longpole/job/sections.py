@@ -59,7 +59,7 @@ def _by_code(attribution: Attribution, spans: Spans) -> dict[str, tuple[int, int
 def _telling_rows(attribution: Attribution) -> I64:
     timeline = attribution.timeline
     rows = timeline.rows(Kind.RANGE, Kind.PYTHON, Kind.OPERATOR)
-    return rows[np.isin(timeline.lane[rows], attribution.host.lanes)]
+    return rows[attribution.host.feeding[timeline.lane[rows]]]
 
 
 def _place(attribution: Attribution, begins: I64, rows: I64, long: I64, start: int, end: int) -> tuple[str, bool]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from longpole.job.activities import named
 from longpole.timeline.columns import I64, Kind, Timeline
+from longpole.timeline.intervals import distinct
 
 #: What repeats once a step, the surest first: what a name must match to end a step.
 _ENDS = (
@@ -75,7 +76,7 @@ def _repeated(timeline: Timeline) -> Steps:
         if len(found) < 2:
             continue
         mine = found[timeline.lane[found] == np.bincount(timeline.lane[found]).argmax()]
-        end = np.unique(timeline.end_ns[mine])
+        end = distinct(timeline.end_ns[mine])
         if len(end) < 2:
             continue
         begin = timeline.start_ns[timeline.kind != Kind.SPAN].min()

@@ -9,7 +9,7 @@ import numpy as np
 from longpole.job.attribution import Attribution
 from longpole.job.ranks import Meeting
 from longpole.timeline.columns import Kind
-from longpole.timeline.intervals import Spans, overlap
+from longpole.timeline.intervals import Spans, distinct, overlap
 from longpole.verdict import Cell, Column, Table, Verdict
 
 #: The longest steps are always kept; of more than this many, the others are thinned out evenly.
@@ -28,7 +28,8 @@ def of_steps(attribution: Attribution, charged: Mapping[str, Spans]) -> dict[str
     kept = np.arange(len(steps))
     if len(steps) > MOST_STEPS:
         worst = np.argsort(-length, kind="stable")[: MOST_STEPS // 2]
-        kept = np.union1d(worst, np.linspace(0, len(steps) - 1, MOST_STEPS // 2).astype(np.int64))
+        spread = np.linspace(0, len(steps) - 1, MOST_STEPS // 2).astype(np.int64)
+        kept = distinct(np.concatenate((worst, spread)))
     causes = [c for c, s in charged.items() if s.total >= COLUMN_SHARE * attribution.window_ns]
     parts = [overlap(charged[c], steps.start_ns[kept], steps.end_ns[kept]).tolist() for c in causes]
     head = zip(

@@ -155,3 +155,12 @@ def distinct(values: I64) -> I64:
     keep = np.ones(len(values), bool)
     np.not_equal(values[1:], values[:-1], out=keep[1:])
     return values[keep]
+
+
+def among(values: I64, members: I64) -> NDArray[np.bool_]:
+    """One flag a value: whether it is one of the members."""
+    if not len(members):
+        return np.zeros(len(values), bool)
+    sorted_members = np.sort(members, kind="stable")
+    at = np.minimum(np.searchsorted(sorted_members, values), len(members) - 1)
+    return np.asarray(sorted_members[at] == values)
