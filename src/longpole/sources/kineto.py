@@ -154,7 +154,7 @@ def _copied_bytes(kind: U8, correlation: I64, size: I64) -> I64:
 def _collectives(columns: Columns, order: I64, kind: U8, names: list[str]) -> Collectives:
     """What kernels, or the operators that launched them, say of collectives; operators' rows where no kernels are."""
     known = dict(columns.collectives)
-    announced = {external: told for _, external, told in columns.announced}
+    announced = {external: told for _, external, told in columns.announced if external >= 0}
     known.update((row, announced[external]) for row, external in columns.awaiting.items() if external in announced)
     if not known and not (kind == Kind.KERNEL).any():
         known = {row: told for row, _, told in columns.announced}

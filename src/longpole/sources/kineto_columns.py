@@ -25,7 +25,7 @@ from longpole.sources.kineto_events import (
     written_times,
 )
 from longpole.sources.kineto_kinds import UNTOLD, copy_name, element_bytes, kind_of_category
-from longpole.timeline.columns import I32, I64, U8, Kind
+from longpole.timeline.columns import I32, I64, Kind
 
 
 class Interned(dict[Any, int]):
@@ -76,8 +76,8 @@ class Columns:
         self.streams = Interned()
         self.labels: dict[tuple[str, Hashable, Hashable], str] = {}
         self.collectives: dict[int, Collective] = {}  # by row
-        self.announced: list[tuple[int, Hashable, Collective]] = []  # row, external id and what the operator announced
-        self.awaiting: dict[int, Hashable] = {}  # external ids of communication kernels that say nothing themselves
+        self.announced: list[tuple[int, int, Collective]] = []  # row, external id and what the operator announced
+        self.awaiting: dict[int, int] = {}  # external ids of communication kernels that say nothing themselves
         self.set_aside: Counter[str] = Counter()
         self.rows = 0
         self._categories = Categories()
@@ -132,29 +132,23 @@ class Columns:
             events, start, length = [events[i] for i in good], start[good], length[good]
         if not events:
             return
+        columns: dict[str, NDArray[Any]] = {"start": start, "length": length}
         try:
-            kind, name, lane = self._interned(events)
+            columns |= self._words_and_numbers(events)
         except TypeError:  # a list or an object where a word or a number belongs
-            events = [_tidy(event) for event in events]
-            kind, name, lane = self._interned(events)
-        columns: dict[str, NDArray[Any]] = {"start": start, "length": length, "name": name, "lane": lane, "kind": kind}
-        columns["correlation"], columns["size"] = self._arguments(events, kind, name, lane)
+            columns |= self._words_and_numbers([_tidy(event) for event in events])
         for column, values in columns.items():
             self._parts[column].append(values)
         self.rows += len(events)
 
-    def _interned(self, events: list[Complete]) -> tuple[U8, I32, I32]:
-        """Kind, name and thread of each event."""
+    def _words_and_numbers(self, events: list[Complete]) -> dict[str, NDArray[Any]]:
+        """The columns of events apart from their times; TypeError where a word can't be interned."""
         count = len(events)
         kind = np.fromiter(map(self._categories.__getitem__, [event.cat for event in events]), np.uint8, count)
         name = np.fromiter(map(self.names.__getitem__, [event.name for event in events]), np.int32, count)
         places = zip([event.pid for event in events], [event.tid for event in events], strict=True)
-        lane = np.fromiter(map(self.threads.__getitem__, places), np.int32, count)
-        return kind, name, lane * 2
-
-    def _arguments(self, events: list[Complete], kind: U8, name: I32, lane: I32) -> tuple[I64, I64]:
-        """Correlation and size of each event; puts what ran on a device on its stream (in `lane`)."""
-        correlation, size = np.full(len(events), -1, np.int64), np.full(len(events), -1, np.int64)
+        lane = np.fromiter(map(self.threads.__getitem__, places), np.int32, count) * 2
+        correlation, size = np.full(count, -1, np.int64), np.full(count, -1, np.int64)
         calls = np.flatnonzero(kind == Kind.CALL)
         if len(calls):
             args = [events[i].args or NO_ARGS for i in calls.tolist()]
@@ -164,11 +158,7 @@ class Columns:
         if len(device):
             on_device = [events[i] for i in device.tolist()]
             args = [event.args or NO_ARGS for event in on_device]
-            places = [
-                (event.pid if arg.device is None else arg.device, event.tid if arg.stream is None else arg.stream)
-                for event, arg in zip(on_device, args, strict=True)
-            ]
-            lane[device] = np.fromiter(map(self.streams.__getitem__, places), np.int32, len(places)) * 2 + 1
+            lane[device] = self._on_streams(on_device, args)
             correlation[device] = integers([arg.correlation for arg in args])
             size[device] = integers([arg.size if arg.bytes == -1 else arg.bytes for arg in args])
             self._note_device_args(device, name, on_device, args)
@@ -176,8 +166,16 @@ class Columns:
             for row in np.flatnonzero(name == announcement).tolist():
                 arg = events[row].args or NO_ARGS
                 if arg.collective is not None:
-                    self.announced.append((self.rows + row, arg.external_id, collective(arg)))
-        return correlation, size
+                    self.announced.append((self.rows + row, integer(arg.external_id), collective(arg)))
+        return {"kind": kind, "name": name, "lane": lane, "correlation": correlation, "size": size}
+
+    def _on_streams(self, events: list[Complete], args: list[Args]) -> I32:
+        """The lanes of what ran on devices; some versions give device and stream as process and thread only."""
+        places = [
+            (event.pid if arg.device is None else arg.device, event.tid if arg.stream is None else arg.stream)
+            for event, arg in zip(events, args, strict=True)
+        ]
+        return np.fromiter(map(self.streams.__getitem__, places), np.int32, len(places)) * 2 + 1
 
     def _note_device_args(self, rows: I64, name: I32, events: list[Complete], args: list[Args]) -> None:
         """Keeps what kernels say of their collectives; names MTIA's copies by the direction that they give apart."""
@@ -185,7 +183,7 @@ class Columns:
             if arg.collective is not None:
                 self.collectives[self.rows + row] = collective(arg)
             elif arg.external_id is not None and "ccl" in str(event.name):
-                self.awaiting[self.rows + row] = arg.external_id
+                self.awaiting[self.rows + row] = integer(arg.external_id)
             if arg.direction is not None:
                 name[row] = self.names[copy_name(str(event.name), arg.direction)]
 
@@ -240,9 +238,7 @@ def collective(args: Args) -> Collective:
 def _tidy(event: Complete) -> Complete:
     """The event with only numbers and words where lanes and names are read from."""
     args = event.args or NO_ARGS
-    args = msgspec.structs.replace(
-        args, device=_word(args.device), stream=_word(args.stream), external_id=_word(args.external_id)
-    )
+    args = msgspec.structs.replace(args, device=_word(args.device), stream=_word(args.stream))
     cat = event.cat if isinstance(event.cat, str) else None
     return Complete(name=_word(event.name), cat=cat, pid=_word(event.pid), tid=_word(event.tid), args=args)
 

@@ -121,10 +121,13 @@ def exact_ns(us: list[Any]) -> I64 | None:
         return np.empty(0, np.int64)
     try:
         numbers: NDArray[Any] = np.array(us)
-    except ValueError:  # lists among them
+    except (ValueError, OverflowError):  # lists among them, or digits without end
+        return None
+    if numbers.ndim > 1:
         return None
     if numbers.dtype.kind == "i":
-        return numbers * 1000 if abs(numbers).max() <= _MOST_US else None
+        in_range = numbers.min() >= -_MOST_US and numbers.max() <= _MOST_US
+        return numbers.astype(np.int64) * 1000 if in_range else None
     if numbers.dtype.kind != "f" or not (abs(numbers) < _EXACT_US).all():
         return None
     # The part below a microsecond is small, so scaling it by itself loses nothing.
