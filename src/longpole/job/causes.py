@@ -391,6 +391,13 @@ EVIDENCE: tuple[Finding, ...] = (
         measured="Copies whose record says Peer to Peer: their bytes over their time.",
     ),
     Finding(
+        word="small_copies",
+        title="many small copies",
+        meaning="Copies between host and device of less than a megabyte, many of them for each launch. The link is not "
+        "what they wait for: each costs the host a call of 10 us or more, and a round trip where memory is pageable.",
+        measured="Copies by direction and bytes, counted against the launches of the feeding threads.",
+    ),
+    Finding(
         word="loader_wait",
         title="waits for the next batch",
         meaning="How long the main thread waited for batches, how often and how long at most. Waits that are always "

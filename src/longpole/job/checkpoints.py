@@ -26,7 +26,8 @@ LEAST_HOST_SHARE = 0.2
 class Saves:
     """The time spent saving, its device-to-host copies, and how it was recognised.
 
-    `named` are the saves that a stack or an annotation names; `inferred` counts those told by their copies alone.
+    `inferred` counts those told by their copies alone; `recurring` are runs of copies that look like saves and were not
+    taken for any, because they come back in every step.
     """
 
     spans: Spans
@@ -34,6 +35,7 @@ class Saves:
     count: int
     size_bytes: int
     inferred: int
+    recurring: int
 
 
 def saves_of(timeline: Timeline, named: Spans, calls: Calls, end_ns: int, steps: int) -> Saves:
@@ -46,7 +48,8 @@ def saves_of(timeline: Timeline, named: Spans, calls: Calls, end_ns: int, steps:
     out = copies[_directions(timeline, copies, "DtoH")]
     back = copies[_directions(timeline, copies, "HtoD")]
     inferred = _inferred(timeline, out, back, calls, end_ns)
-    if steps > 1 and len(inferred.start) >= steps - 1:
+    recurring = len(inferred.start) if steps > 1 and len(inferred.start) >= steps - 1 else 0
+    if recurring:
         inferred = NONE
     spans = join([named, inferred])
     inside = out[_within(timeline.start_ns[out], spans)]
@@ -57,6 +60,7 @@ def saves_of(timeline: Timeline, named: Spans, calls: Calls, end_ns: int, steps:
         count=len(spans.start),
         size_bytes=int(size[size > 0].sum()),
         inferred=len(inferred.start),
+        recurring=recurring,
     )
 
 
@@ -69,21 +73,29 @@ def _inferred(timeline: Timeline, out: I64, back: I64, calls: Calls, end_ns: int
     edges = np.append(launches, end_ns)
     usual = _longest_silence(launches, quiet)
     found_start, found_end = [], []
-    for gap in distinct(quiet):
-        mine = quiet == gap
-        size = timeline.size_bytes[out[mine]]
-        start, end = int(begin[mine].min()), int(edges[gap])
+    for mine in _crowds(quiet, timeline.size_bytes[out].clip(0)):
+        start, end = int(begin[mine].min()), int(edges[quiet[mine[0]]])
+        size = int(timeline.size_bytes[out[mine]].clip(0).sum())
         busy = int((timeline.end_ns[out[mine]] - timeline.start_ns[out[mine]]).sum())
         returns = (timeline.start_ns[back] > start) & (timeline.start_ns[back] < end)
         returned = int(timeline.size_bytes[back[returns]].clip(0).sum())
-        enough = mine.sum() >= LEAST_COPIES and size.clip(0).sum() >= LEAST_BYTES
-        before = int(launches[gap - 1]) if gap else start
+        before = int(launches[quiet[mine[0]] - 1]) if quiet[mine[0]] else start
         if start - before > usual:
             start = before
-        if enough and returned * 2 < size.clip(0).sum() and busy < (1 - LEAST_HOST_SHARE) * (end - start):
+        if returned * 2 < size and busy < (1 - LEAST_HOST_SHARE) * (end - start):
             found_start.append(start)
             found_end.append(end)
     return union(np.array(found_start, np.int64), np.array(found_end, np.int64))
+
+
+def _crowds(group: I64, size: I64) -> list[I64]:
+    """The members (indices) of each group that has enough copies and bytes to be a save."""
+    order = np.argsort(group, kind="stable")
+    first = np.flatnonzero(np.append(True, np.diff(group[order]) != 0))
+    count = np.diff(np.append(first, len(group)))
+    total = np.add.reduceat(size[order], first)
+    enough = (count >= LEAST_COPIES) & (total >= LEAST_BYTES)
+    return [order[b : b + n] for b, n in zip(first[enough].tolist(), count[enough].tolist(), strict=True)]
 
 
 def _longest_silence(launches: I64, saving: I64) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 from longpole import units
 from longpole.job.activities import Call
 from longpole.job.attribution import Attribution
-from longpole.job.copies import copy_facts, link_rate
+from longpole.job.copies import LARGE_BYTES, copy_facts, link_rate, way_of
 from longpole.job.sections import section_facts
 from longpole.timeline.columns import I64, Kind
 from longpole.timeline.intervals import Spans, intersect, join, overlap, subtract
@@ -17,6 +17,8 @@ from longpole.verdict import Evidence
 
 #: A device that runs kernels for less than this part of the window is waiting for something.
 BUSY = 0.9
+#: So many small copies for each launch are worth putting together.
+MANY_COPIES = 0.2
 #: The first steps are warm-up while they take this many times the median of the rest; at most this part of all steps.
 WARM_TIMES = 1.5
 WARM_SHARE = 0.3
@@ -30,6 +32,7 @@ def facts_of(attribution: Attribution, charged: Mapping[str, Spans]) -> list[Evi
         *_kernels(attribution),
         *_collectives(attribution, charged),
         *copy_facts(attribution),
+        *_small_copies(attribution),
         *_loader(attribution),
         *_saves(attribution),
         *_dispatch(attribution),
@@ -146,7 +149,7 @@ def _steps(attribution: Attribution) -> Iterator[Evidence]:
         yield _fact(
             attribution,
             "warm_up",
-            f"first {warm} steps",
+            f"first {warm} steps" if warm > 1 else "first step",
             source,
             measured=int(length[:warm].mean()),
             limit=mean,
@@ -236,6 +239,15 @@ def _loader(attribution: Attribution) -> Iterator[Evidence]:
 
 def _saves(attribution: Attribution) -> Iterator[Evidence]:
     saves = attribution.saves
+    if saves.recurring:
+        yield _fact(
+            attribution,
+            "checkpoint_saves",
+            "every step",
+            "runs of copies to the host",
+            status="unknown",
+            detail="each step copies several tensors to the host and pauses: an evaluation on the CPU, or a save",
+        )
     if not saves.count:
         return
     rate = link_rate(attribution)
@@ -276,6 +288,26 @@ def _dispatch(attribution: Attribution) -> Iterator[Evidence]:
         status="slow" if charged > 0.1 * attribution.window_ns else "ok",
         detail=None if short is None else f"the median kernel runs {units.duration(short)}",
     )
+
+
+def _small_copies(attribution: Attribution) -> Iterator[Evidence]:
+    timeline = attribution.timeline
+    rows = timeline.rows(Kind.COPY)
+    ways = [way_of(name).direction in ("HtoD", "DtoH") for name in timeline.names]
+    over_link = rows[np.array(ways, bool)[timeline.name[rows]]] if len(rows) else rows
+    small = over_link[(timeline.size_bytes[over_link] >= 0) & (timeline.size_bytes[over_link] < LARGE_BYTES)]
+    launches = len(attribution.host.calls.of(Call.LAUNCH, Call.GRAPH))
+    if len(small) >= MANY_COPIES * launches and len(small) > len(attribution.steps):
+        yield _fact(
+            attribution,
+            "small_copies",
+            "between host and device",
+            f"{len(small):,} copies under {units.size(LARGE_BYTES)}",
+            measured=int(timeline.size_bytes[small].mean()),
+            unit="bytes",
+            status="slow" if attribution.spans("launch").total > 0.1 * attribution.window_ns else "ok",
+            detail=f"{len(small):,} copies to {launches:,} launches; each costs a call, and a wait if pageable",
+        )
 
 
 def _synchronisation(attribution: Attribution) -> Iterator[Evidence]:

@@ -97,6 +97,13 @@ REMEDIES: tuple[Remedy, ...] = (
     ),
     Remedy(
         "launch",
+        "put the many small copies into one: gather them on the host in pinned memory, copy once",
+        "minutes",
+        _has("small_copies"),
+        _unknown,
+    ),
+    Remedy(
+        "launch",
         "remove the waits in the step (.item(), .cpu(), print of a tensor), each drains the queue",
         "minutes",
         _has("synchronisation"),

@@ -121,7 +121,7 @@ def _share(cause: str, amount: int, gain: Gain) -> Share:
 def _noise(shares: Sequence[Share], window_ns: int) -> int:
     """How far the two largest removable amounts must lie apart; the profiler's slow-down counts as noise."""
     able = [s for s in shares if s.cause not in ("unknown", "profiler")]
-    slack = max((s.removable - s.low for s in able[:2] if s.cause in SLOWED), default=0)
+    slack = max((s.high - s.low for s in able[:2] if s.cause in SLOWED), default=0)
     return max(int(NOISE * window_ns), slack)
 
 

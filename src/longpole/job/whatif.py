@@ -54,8 +54,10 @@ def gains_of(
         waited = int(np.minimum(mine, blocked).sum())
         idle = subtract(spans, busy)
         goes = idle.total - intersect(idle, attribution.host.elsewhere).total
-        low = waited + max(goes - slowed(attribution, idle), 0) if cause == "launch" else waited + goes
-        out[cause] = Gain(best=waited + goes, low=low, high=max(alone.total + goes, waited + goes))
+        high = max(alone.total, waited) + goes
+        if cause == "launch":
+            goes = max(goes - slowed(attribution, idle), 0)
+        out[cause] = Gain(best=waited + goes, low=waited + goes, high=high)
     return out
 
 
