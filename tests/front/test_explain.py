@@ -52,6 +52,7 @@ EVIDENCE_WORDS = [
     "pinned_copies",
     "device_copies",
     "peer_copies",
+    "small_copies",
     "loader_wait",
     "checkpoint_saves",
     "dispatch",
