@@ -181,13 +181,17 @@ def _hidden(timeline: Timeline, calls: Calls, work: I64) -> Spans:
     """When the device may have run unseen: from a launch without recorded work to the next sign that it is over.
 
     Graph launches count always (their kernels are missing where the profiler was not asked for them), plain ones only
-    where too many lack their kernel to be a matter of the trace's edges.
+    where too many lack their kernel to be a matter of the trace's edges, or where the file breaks off: a profiler
+    writes the device's events last.
     """
     correlation = timeline.correlation[calls.row]
     unseen = (correlation >= 0) & ~among(correlation, timeline.correlation[work])
     launches, graphs = calls.are(Call.LAUNCH), calls.are(Call.GRAPH) & unseen
     lost = launches & unseen
-    silent = calls.row[graphs | lost] if lost.sum() > LOST_SHARE * launches.sum() else calls.row[graphs]
+    many = lost.sum() > LOST_SHARE * launches.sum() or not timeline.whole
+    silent = calls.row[graphs | lost] if many else calls.row[graphs]
+    if not timeline.whole and not len(work):
+        return union(timeline.start_ns.min(keepdims=True), timeline.end_ns.max(keepdims=True))
     if not len(silent):
         return NONE
     begin = timeline.start_ns[silent]

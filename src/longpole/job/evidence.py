@@ -353,15 +353,21 @@ def _hidden(attribution: Attribution) -> Iterator[Evidence]:
     unseen = intersect(attribution.device.hidden, attribution.spans("unknown")).total
     if not unseen:
         return
+    where, detail = "launches without recorded kernels", "profile with CUDA activities and graph-level kernels to see"
+    if not attribution.timeline.whole:
+        where, detail = (
+            "the file breaks off",
+            "a profiler writes the device's events last, and they may be what is missing",
+        )
     yield _fact(
         attribution,
         "graph_launches",
-        "launches without recorded kernels",
+        where,
         "launch calls without a kernel of their correlation",
         measured=unseen,
         unit="ns",
         status="unknown",
-        detail="the device may have been busy; profile with CUDA activities and graph-level kernels to see",
+        detail=f"the device may have been busy; {detail}",
     )
 
 

@@ -163,6 +163,11 @@ class JsonEvents:
             tail += chunk
         self.envelope.append(tail)
 
+    @property
+    def whole(self) -> bool:
+        """Whether the list of events was read to its end; False until it was."""
+        return not (self._content.fault or self._broken_off or self._unclosed)
+
     def _finish(self) -> None:
         if self._content.fault:
             self.notes.append(f"{self._content.fault}: the {self.count} events before that were read")

@@ -5,8 +5,10 @@ The same format, with less in it, is what Chrome's tracing and the tools that wr
 
 from __future__ import annotations
 
+import functools
 import os
 import re
+from collections.abc import Callable
 
 import numpy as np
 
@@ -50,10 +52,10 @@ def read(content: Content) -> Timeline:
             f"; {n} {what}" for what, n in set_aside.items()
         )
         raise UnreadableError(f"{content.path}: a trace that can be read but holds {read_of_it}{broken}")
-    return _timeline(content.path, columns, envelope(stream.envelope), stream.notes, set_aside)
+    return _timeline(content.path, columns, envelope(stream.envelope), stream, set_aside)
 
 
-def _timeline(path: str, columns: Columns, said: Envelope, notes: list[str], set_aside: dict[str, int]) -> Timeline:
+def _timeline(path: str, columns: Columns, said: Envelope, stream: JsonEvents, set_aside: dict[str, int]) -> Timeline:
     """Sorts the columns by start, settles what only the whole trace can tell, and names things."""
     start, length = columns.column("start"), columns.column("length")
     order = np.argsort(start, kind="stable")
@@ -70,7 +72,7 @@ def _timeline(path: str, columns: Columns, said: Envelope, notes: list[str], set
         columns.column("lane")[order], list(columns.threads), list(columns.streams), columns.labels
     )
     kind, name = columns.column("kind")[order], columns.column("name")[order]
-    notes = notes + _tell_unknown(kind, lane, told, columns.unknown_categories)
+    notes = stream.notes + _tell_unknown(kind, lane, told, columns.unknown_categories)
     names = [word if isinstance(word, str) else "(no name)" if word is None else str(word) for word in columns.names]
     _tell_by_name(kind, name, names)
     correlation = columns.column("correlation")[order]
@@ -98,6 +100,7 @@ def _timeline(path: str, columns: Columns, said: Envelope, notes: list[str], set
         host=said.host,
         devices=said.devices,
         set_aside=set_aside,
+        whole=stream.whole,
         notes=(*notes, *noted),
     )
 
@@ -119,22 +122,30 @@ def _tell_unknown(kind: U8, lane: I32, told: dict[int, Kind], words: list[str]) 
 
 def _tell_by_name(kind: U8, name: I32, names: list[str]) -> None:
     """Lets names correct kinds, where old versions put several into one category; makes copies' names canonical."""
-    host = np.flatnonzero((kind == Kind.OPERATOR) | (kind == Kind.RANGE))
-    pairs = np.unique(name[host].astype(np.int64) * 256 + kind[host])
-    for pair in pairs.tolist():
-        was = pair % 256
-        if (told := kind_of_host_name(names[pair // 256], was)) != was:
-            kind[host[(name[host] == pair // 256) & (kind[host] == was)]] = told
-    kernels = np.flatnonzero(kind == Kind.KERNEL)
-    for each in np.unique(name[kernels]).tolist():
-        if (told := kind_of_device_name(names[each])) != Kind.KERNEL:
-            kind[kernels[name[kernels] == each]] = told
+    for was in (Kind.OPERATOR, Kind.RANGE):
+        _retell(kind, name, names, was, functools.partial(kind_of_host_name, kind=was))
+    _retell(kind, name, names, Kind.KERNEL, kind_of_device_name)
     copies = np.flatnonzero(kind == Kind.COPY)
-    for each in np.unique(name[copies]).tolist():
+    for each in _used(name[copies], len(names)):
         if (canonical := copy_name(names[each])) != names[each]:
             name[copies[name[copies] == each]] = names.index(canonical) if canonical in names else len(names)
             if canonical not in names:
                 names.append(canonical)
+
+
+def _retell(kind: U8, name: I32, names: list[str], was: Kind, told: Callable[[str], int]) -> None:
+    """Gives the rows of one kind the kind that their name tells; each name is asked once (steps have one each)."""
+    rows = np.flatnonzero(kind == was)
+    table = np.full(len(names), was, np.uint8)
+    for each in _used(name[rows], len(names)):
+        table[each] = told(names[each])
+    kind[rows] = table[name[rows]]
+
+
+def _used(name: I32, names: int) -> list[int]:
+    """Which of the names occur, ascending."""
+    found: list[int] = np.flatnonzero(np.bincount(name, minlength=names)).tolist()
+    return found
 
 
 def _copied_bytes(kind: U8, correlation: I64, size: I64) -> I64:

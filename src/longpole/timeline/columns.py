@@ -69,8 +69,8 @@ class Timeline:
     """Columns of intervals (all of one length) and what the source says of itself.
 
     `correlation` joins an API call to the device work it caused (-1 unknown), `size_bytes` is what a copy moved
-    (-1 unknown). `set_aside` counts what was not read, by reason; `notes` are lines for the user, such as a file
-    that breaks off.
+    (-1 unknown). `set_aside` counts what was not read, by reason; `whole` is False where the source breaks off,
+    so that what is missing says nothing. `notes` are lines for the user.
     """
 
     source: str
@@ -89,6 +89,7 @@ class Timeline:
     host: str | None = None
     devices: tuple[str, ...] = ()
     set_aside: dict[str, int] = field(default_factory=dict)
+    whole: bool = True
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
