@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,8 +29,7 @@ ROUND_TRIP_NS = 1_000_000
 LOST_SHARE = 0.05
 
 
-@dataclass(frozen=True)
-class Device:
+class Device(NamedTuple):
     """The device's work as sets of time; `hidden` is when something ran that was not recorded.
 
     `talk` are the rows of the collectives: kernels, or on a job without a device the ranges of the CPU's.
@@ -78,8 +78,7 @@ class Attribution:
         return self.charged.get(cause, NONE)
 
 
-@dataclass(frozen=True)
-class Layer:
+class Layer(NamedTuple):
     """What a cause is charged for: a set of time, computed from what was seen."""
 
     cause: str

@@ -15,7 +15,7 @@ from longpole.timeline.intervals import intersect, union
 from longpole.verdict import Evidence, Status
 
 #: "Memcpy HtoD (Pageable -> Device)": the direction and both kinds of memory.
-_NAME = re.compile(r"(?P<direction>[HDP]to[HDP])(?: \((?P<source>\w+) -> (?P<target>\w+)\))?")
+_NAME = r"(?P<direction>[HDP]to[HDP])(?: \((?P<source>\w+) -> (?P<target>\w+)\))?"
 #: Copies smaller than this on average are bound by latency, and no rate of theirs says anything of the link.
 LARGE_BYTES = 1 << 20
 #: A copy under this part of the link's rate is slow.
@@ -32,7 +32,7 @@ class Way(NamedTuple):
 
 def way_of(name: str) -> Way:
     """What a copy's canonical name says of it; host memory that is not named is neither pageable nor pinned."""
-    found = _NAME.search(name)
+    found = re.search(_NAME, name)
     if found is None:
         return Way("device_copies", "", name)
     direction, ends = found["direction"], (found["source"] or "", found["target"] or "")

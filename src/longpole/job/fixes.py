@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from longpole.verdict import Effort, Fix, Share, Verdict
@@ -13,8 +12,7 @@ WORTH = 0.1
 LEAST_FACTOR = 1.03
 
 
-@dataclass(frozen=True)
-class Remedy:
+class Remedy(NamedTuple):
     """One thing to do. `applies` looks at the evidence; `leaves` is the part of the removable time the limit leaves
     (0: all of it can go; None: not known, so no number is promised)."""
 

@@ -8,7 +8,7 @@ a gap is only given a name where something says so.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,7 @@ ONE_OFF_NS = 1_000_000
 FEEDING_SHARE = 0.01
 
 
-@dataclass(frozen=True)
-class Host:
+class Host(NamedTuple):
     """Sets of time of the feeding threads; each is what its name says, whatever the device did meanwhile.
 
     `feeding` flags their lanes, `calls` are what they called of the device's API.
@@ -108,7 +107,7 @@ def observe(timeline: Timeline, all_calls: Calls, device_busy: Spans, first_devi
     def spans(rows_: I64) -> Spans:
         return spans_of(timeline, rows_)
 
-    def framed(pattern: activities.Pattern) -> Spans:
+    def framed(pattern: str) -> Spans:
         return spans(activities.named(timeline, python, pattern))
 
     def called(*wanted: Call) -> I64:

@@ -20,7 +20,7 @@ from longpole.timeline.intervals import NONE, Spans, among, clip, intersect, joi
 
 #: Operations that do not end together: who gives may leave before the others have all of it. (Sends and receives may be
 #: an all-to-all, which NCCL builds of them; whether they end together decides.)
-_LOOSE = re.compile(r"broadcast|(?<!reduce)(?<!reduce_)scatter$|(?<!all)(?<!all_)gather$|^reduce$", re.IGNORECASE)
+_LOOSE = r"(?i)broadcast|(?<!reduce)(?<!reduce_)scatter$|(?<!all)(?<!all_)gather$|^reduce$"
 _OPERATION = re.compile(
     r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|broadcast|send_?recv|barrier|reduce|dispatch|combine",
     re.IGNORECASE,
@@ -35,8 +35,7 @@ LEAST_MATCHES = 3
 MOST_SHIFT = 16
 
 
-@dataclass(frozen=True)
-class Matched:
+class Matched(NamedTuple):
     """The matched collectives of one group: arrays of [rank, collective], ns on the clock of the first rank."""
 
     group: str
@@ -60,8 +59,7 @@ class Ends(NamedTuple):
     row: I64
 
 
-@dataclass(frozen=True)
-class Clock:
+class Clock(NamedTuple):
     """A rank's clock against the first rank's: ns to subtract, and how far the ends still disagree; None if unknown."""
 
     offset_ns: int | None
@@ -148,8 +146,8 @@ def _groups(attribution: Attribution) -> dict[str, Ends]:
     keys: dict[str, list[int]] = {}
     for row, i, has in zip(talk.tolist(), at.tolist(), told.tolist(), strict=True):
         operation = timeline.names[known.operation[i]] if has and known.operation[i] >= 0 else ""
-        word = _OPERATION.search(operation or timeline.names[timeline.name[row]])
-        if word is None or _LOOSE.search(operation or word[0]):
+        word = re.search(_OPERATION, operation or timeline.names[timeline.name[row]])
+        if word is None or re.search(_LOOSE, operation or word[0]):
             continue
         group = timeline.names[known.group[i]] if has and known.group[i] >= 0 else ""
         keys.setdefault(f"{group}/{word[0].lower().replace('_', '')}", []).append(row)

@@ -6,7 +6,6 @@ nothing has no steps, and its verdict says so.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,13 +16,11 @@ from longpole.timeline.intervals import distinct
 
 #: What repeats once a step, the surest first: what a name must match to end a step.
 _ENDS = (
-    re.compile(r"^Optimizer\.step#"),
-    re.compile(
-        r"run_training_batch|^training_step\b|^#+ ?(training|train)_?step ?#+|^execute_(new|context|model)|^(train|decode)_?step\b",
-        re.IGNORECASE,
-    ),
-    re.compile(r"^enumerate\(DataLoader\)|DataLoader.*__next__"),
-    re.compile(r"optim/\w+\.py\(\d+\): step$"),
+    r"^Optimizer\.step#",
+    r"(?i)run_training_batch|^training_step\b|^#+ ?(training|train)_?step ?#+"
+    r"|^execute_(new|context|model)|^(train|decode)_?step\b",
+    r"^enumerate\(DataLoader\)|DataLoader.*__next__",
+    r"optim/\w+\.py\(\d+\): step$",
 )
 
 

@@ -9,7 +9,7 @@ in which another feeding thread was at work.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,7 @@ RUN_GAP_NS = 20_000
 RECORD_NS = 1_600
 
 
-@dataclass(frozen=True)
-class Gain:
+class Gain(NamedTuple):
     """What the window loses if the cause goes, in ns: the best estimate and its bounds."""
 
     best: int
