@@ -13,7 +13,7 @@ import numpy as np
 
 from longpole.job.activities import Call, Calls
 from longpole.timeline.columns import I64, Kind, Timeline
-from longpole.timeline.intervals import NONE, Spans, distinct, join, union
+from longpole.timeline.intervals import NONE, Spans, distinct, holds, join, union
 
 #: A state worth saving is many megabytes in several tensors.
 LEAST_BYTES = 4 << 20
@@ -52,7 +52,7 @@ def saves_of(timeline: Timeline, named: Spans, calls: Calls, end_ns: int, steps:
     if recurring:
         inferred = NONE
     spans = join([named, inferred])
-    inside = out[_within(timeline.start_ns[out], spans)]
+    inside = out[holds(spans, timeline.start_ns[out])]
     size = timeline.size_bytes[inside]
     return Saves(
         spans=spans,
@@ -122,10 +122,3 @@ def _begins(timeline: Timeline, out: I64, calls: Calls) -> I64:
 def _directions(timeline: Timeline, copies: I64, direction: str) -> np.ndarray:
     flags = np.fromiter((direction in name for name in timeline.names), bool, len(timeline.names))
     return flags[timeline.name[copies]]
-
-
-def _within(at: I64, spans: Spans) -> np.ndarray:
-    if not len(spans.start):
-        return np.zeros(len(at), bool)
-    index = np.searchsorted(spans.start, at, "right") - 1
-    return (index >= 0) & (at < spans.end[np.maximum(index, 0)])

@@ -15,7 +15,7 @@ import numpy as np
 
 from longpole.job.attribution import Attribution
 from longpole.timeline.columns import Kind
-from longpole.timeline.intervals import Spans, intersect, join, overlap, subtract, union
+from longpole.timeline.intervals import Spans, holds, intersect, join, overlap, subtract, union
 
 #: Device work with shorter gaps than this is one run: the queue is not empty, the device only changes kernels.
 RUN_GAP_NS = 20_000
@@ -64,5 +64,4 @@ def slowed(attribution: Attribution, spans: Spans) -> int:
     """How much of some dispatching time the profiler's own records make up, in ns, at least; an estimate."""
     timeline = attribution.timeline
     rows = timeline.rows(Kind.OPERATOR, Kind.CALL)
-    inside = overlap(spans, timeline.start_ns[rows], timeline.start_ns[rows] + 1).sum()
-    return int(inside) * RECORD_NS
+    return int(np.count_nonzero(holds(spans, timeline.start_ns[rows]))) * RECORD_NS

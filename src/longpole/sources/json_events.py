@@ -17,7 +17,7 @@ import msgspec
 
 from longpole.errors import UnreadableError
 from longpole.sources.content import Content
-from longpole.sources.json_mending import clean
+from longpole.sources.json_mending import clean, escape_quotes, without_breaks
 from longpole.sources.json_salvage import BETWEEN, END, PHASE, Batch, Salvage
 
 _BLANK = b"\xef\xbb\xbf \t\r\n"
@@ -48,7 +48,6 @@ class JsonEvents:
         self._marks: tuple[bytes, ...] = ()  # what stands between events, the surest first
         self._gap = b""  # what stands between events where no comma does: one event a line
         self._size = 0  # bytes of text so far
-        self._dirty = False  # chunks of this file need cleaning
         self._mended = self._ended = self._unclosed = self._broken_off = False
 
     def batches(self) -> Iterator[Batch]:
@@ -110,12 +109,15 @@ class JsonEvents:
         """The events of a text that ends with an event, or with the list (`rest` follows), or where the file does."""
         if self._gap:
             text = text.replace(self._gap, b"},\n{")
-        for cleaning in (True,) if self._dirty else (False, True):
-            if cleaning:
-                cleaned = clean(text)
-                self._dirty |= cleaned != text
-                text = cleaned
-            if (batch := self._decode_whole(text, last) or self._decode_to_end(text, rest)) is not None:
+        if (batch := self._decode_whole(text, last) or self._decode_to_end(text, rest)) is not None:
+            yield self._counted(batch)
+            return
+        text = clean(text)
+        mended = text
+        for mend in (None, without_breaks, escape_quotes):
+            mended = mend(mended) if mend else mended
+            if (batch := self._decode_whole(mended, last) or self._decode_to_end(mended, rest)) is not None:
+                self._mended = True
                 yield self._counted(batch)
                 return
         salvage = Salvage(self._decode, text, last)
@@ -137,10 +139,16 @@ class JsonEvents:
 
     def _decode_to_end(self, text: bytes, rest: bytes) -> Batch | None:
         """The events up to the end of the list, if it ends within this text."""
+        open_braces = at = 0
         for end in END.finditer(text):
-            if (events := self._decode(text[: end.start() + 1])) is not None:
+            # Where braces don't match, the end is one of a list within an event; text of brackets alone must not cost
+            # a try each. (Braces within names can mislead; then the events are salvaged one by one.)
+            after = end.start() + 1
+            open_braces += text.count(b"{", at, after) - text.count(b"}", at, after)
+            at = after
+            if open_braces == 0 and (events := self._decode(text[:after])) is not None:
                 self._end(text[end.end(1) :] + rest)
-                return Batch(events, text[: end.start() + 1])
+                return Batch(events, text[:after])
         return None
 
     def _decode(self, text: bytes) -> list[Any] | None:
@@ -176,5 +184,5 @@ class JsonEvents:
             self.notes.append(f"breaks off within an event, {at}: the {self.count} events before that were read")
         elif self._unclosed:
             self.notes.append(f"its list of events is not closed, so it may have been cut off after event {self.count}")
-        if self._dirty or self._mended:
+        if self._mended:
             self.notes.append("holds text that is not JSON (escapes, quotes, encoding or numbers); it was mended")

@@ -11,7 +11,8 @@ import re
 #: Control characters stand nowhere in JSON but for the white space between tokens.
 _NO_CONTROLS = bytes(32 if byte < 32 and byte not in b"\t\n\r" else byte for byte in range(256))
 _NO_BREAKS = bytes.maketrans(b"\t\n\r", b"   ")
-_ESCAPE = re.compile(rb'\\(?:u[0-9a-fA-F]{4}|["\\/bfnrtu])?')
+#: A backslash (after pairs of them) that begins no escape.
+_BAD_ESCAPE = re.compile(rb'(?<!\\)(?:\\\\)*\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _LONE_SURROGATE = re.compile(
     rb"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
 )
@@ -19,27 +20,25 @@ _LONE_SURROGATE = re.compile(
 _NOT_A_NUMBER = re.compile(rb"([:\[,]\s*)[-+]?(?:inf(?:inity)?|nan)(?:\([a-z]*\))?(?=\s*[,}\]])", re.IGNORECASE)
 #: A name runs to the quote that is followed by another key of an event, or by its end.
 _EVENT_KEY = rb'"(?:ph|cat|name|pid|tid|ts|tts|dur|tdur|args|id|s|bp)"\s*:'
-_NAME = re.compile(rb'("(?:name|cat)"\s*:\s*")(.*?)("\s*(?:,\s*' + _EVENT_KEY + rb"|\}))", re.DOTALL)
+_NAME = re.compile(rb'("(?:name|cat)"\s*:\s*")(.*?)(?="\s*(?:,\s*' + _EVENT_KEY + rb"|\}))", re.DOTALL)
 _BARE_QUOTE = re.compile(rb'(\\.)|"', re.DOTALL)
 _ARGS = re.compile(rb',?\s*"args"\s*:\s*.*?(?=,\s*"(?:ph|cat|name|pid|tid|ts|dur)"\s*:|\}?\s*\Z)', re.DOTALL)
 
 
 def clean(text: bytes) -> bytes:
-    """Mends what can be mended byte by byte: encoding, control characters, escapes (Windows paths), inf and nan."""
+    """Mends what a look at the bytes around it tells: encoding, control characters, escapes, inf and nan.
+
+    Paths of Windows are what has escapes that are none, profilers write a bandwidth of `inf` for a copy of no length.
+    """
     try:
         text.decode()
     except UnicodeDecodeError:
         text = text.decode("utf-8", "replace").encode()
     text = text.translate(_NO_CONTROLS)
     if b"\\" in text:
-        text = _ESCAPE.sub(_whole_escape, text)
+        text = _BAD_ESCAPE.sub(rb"\g<0>\\", text)
         text = _LONE_SURROGATE.sub(lambda match: match[1] or rb"\ufffd", text)
     return _NOT_A_NUMBER.sub(rb"\1null", text)
-
-
-def _whole_escape(match: re.Match[bytes]) -> bytes:
-    found = match[0]
-    return found if len(found) in (2, 6) and found != rb"\u" else b"\\" + found
 
 
 def without_breaks(event: bytes) -> bytes:
@@ -51,7 +50,7 @@ def escape_quotes(event: bytes) -> bytes:
     """Escapes the bare quotes within an event's name: `"name": "{"device": "cpu"}(12): run", "pid": 1`."""
 
     def escaped(match: re.Match[bytes]) -> bytes:
-        return match[1] + _BARE_QUOTE.sub(lambda quote: quote[1] or b'\\"', match[2]) + match[3]
+        return match[1] + _BARE_QUOTE.sub(lambda quote: quote[1] or b'\\"', match[2])
 
     return _NAME.sub(escaped, event)
 

@@ -101,6 +101,14 @@ def overlap(spans: Spans, start: I64, end: I64) -> I64:
     return covered_before(spans, np.maximum(start, end)) - covered_before(spans, start)
 
 
+def holds(spans: Spans, at: I64) -> NDArray[np.bool_]:
+    """One flag a time: whether it lies in the set."""
+    if not len(spans.start):
+        return np.zeros(len(at), bool)
+    index = np.searchsorted(spans.start, at, "right") - 1
+    return np.asarray((index >= 0) & (at < spans.end[np.maximum(index, 0)]))
+
+
 def covered_before(spans: Spans, at: I64) -> I64:
     """How many ns of the set lie before each of the times."""
     if not len(spans.start):
