@@ -47,11 +47,9 @@ def read(content: Content) -> Timeline:
     columns.close()
     set_aside = dict(stream.set_aside + columns.set_aside)
     if not columns.rows:
-        read_of_it = f"{stream.count} events, none of them an interval" if stream.count else "no events"
-        broken = "".join(f"; {note}" for note in stream.notes) or "".join(
-            f"; {n} {what}" for what, n in set_aside.items()
-        )
-        raise UnreadableError(f"{content.path}: a trace that can be read but holds {read_of_it}{broken}")
+        holds = f"no interval among its {stream.count} events" if stream.count else "no events"
+        why = [*stream.notes, *(f"{count} {what}" for what, count in set_aside.items())]
+        raise UnreadableError(f"{content.path}: a trace, but it holds {holds}{''.join(f'; {one}' for one in why)}")
     return _timeline(content.path, columns, envelope(stream.envelope), stream, set_aside)
 
 
