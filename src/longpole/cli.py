@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import os
 import re
-import shutil
 import sys
-import tempfile
 import threading
 import time
-import traceback
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -61,8 +59,11 @@ class _Front(click.Group):
         except OSError as error:
             status = _say(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error), 2)
         except Exception:  # The last door: Python would end a bug with status 1, which says that a gate holds.
+            import traceback
+
             traceback.print_exc()
             status = _say("this is a bug of longpole's; please report it with the lines above", 70)
+        gc.freeze()  # the process ends: leave its memory to the system, not to the interpreter's last search for cycles
         sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -151,8 +152,10 @@ def _verdict(paths: Sequence[str], bare_step_ns: int | None) -> Verdict:
         if bare_step_ns is not None:
             raise UsageError(f"--bare-step needs the traces: {paths[0]} is a verdict that was judged before")
         return saved
-    # No matrix is multiplied here; without BLAS's threads numpy is there 60 ms sooner.
+    # No matrix is multiplied here; without BLAS's threads numpy is there 60 ms sooner. Nothing that is made from here
+    # on hangs in cycles, and looking for some costs as much again.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    gc.disable()
     from longpole import job, sources
 
     return job.why(sources.read(list(paths)), bare_step_ns=bare_step_ns)
@@ -222,6 +225,8 @@ def _write(path: str, text: str) -> None:
 
 
 def _replace(target: str, text: str) -> None:
+    import tempfile
+
     handle, name = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".longpole-")
     try:
         with open(handle, "w", encoding="utf-8") as file:
@@ -283,6 +288,8 @@ def _no_such_word(word: str, words: Sequence[str]) -> str:
 
 def _width() -> int:
     """COLUMNS, or the width of the terminal, or 80."""
+    import shutil
+
     return shutil.get_terminal_size((80, 24)).columns
 
 
