@@ -94,14 +94,14 @@ class JsonEvents:
     def _cut(self, text: bytes) -> tuple[int, int] | None:
         """Where the last whole event most likely ends and the next one begins."""
         for mark in self._marks:
-            if (at := text.rfind(mark)) > len(text) // 2:
+            if (at := text.rfind(mark, len(text) // 2)) >= 0:
                 return at + 1, at + len(self._marks[-1]) - 1
         between = BETWEEN.search(text)
         if between is None:
             return None
         self._gap = between[0] if b"," not in between[1] and b"\n" in between[1] else b""
-        # An event's own key behind the mark keeps apart what lists of objects within an event look like.
-        self._marks = (between[0] + b'"ph"', between[0] + b'"name"', between[0])
+        # An event's first key behind the mark keeps apart what lists of objects within an event look like.
+        self._marks = (text[between.start() : between.end(2)], between[0])
         at = text.rfind(between[0])
         return at + 1, at + len(between[0]) - 1
 

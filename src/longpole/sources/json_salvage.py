@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from longpole.sources.json_mending import escape_quotes, without_args, without_breaks
 
 #: Between two events: what closes the one and opens the other, seen by the keys that events begin with.
-BETWEEN = re.compile(rb'\}(\s*,?\s*)\{(?=\s*"(?:ph|name|cat|pid|tid|ts|dur|args|id)"\s*:)')
+BETWEEN = re.compile(rb'\}(\s*,?\s*)\{(?=(\s*"(?:ph|name|cat|pid|tid|ts|dur|args|id)"\s*:))')
 #: Where the list may end. What matches within an event does not decode up to there, so a try tells.
 END = re.compile(rb'\}(\s*,?\s*\])(?=\s*(?:,\s*"|\}|\Z))')
 PHASE = re.compile(rb'"ph"\s*:\s*"([^"]*)"')
