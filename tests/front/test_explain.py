@@ -46,6 +46,7 @@ EVIDENCE_WORDS = [
     "kernels",
     "exposed_collectives",
     "hidden_collectives",
+    "collective_rate",
     "straggler",
     "clock_alignment",
     "pageable_copies",

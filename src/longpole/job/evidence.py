@@ -10,7 +10,9 @@ from longpole import units
 from longpole.job.activities import Call
 from longpole.job.attribution import Attribution
 from longpole.job.copies import LARGE_BYTES, copy_facts, link_rate, way_of
+from longpole.job.ranks import Waits
 from longpole.job.sections import section_facts
+from longpole.job.wires import wire_facts
 from longpole.timeline.columns import I64, Kind
 from longpole.timeline.intervals import Spans, intersect, join, overlap, subtract
 from longpole.verdict import Evidence
@@ -24,13 +26,14 @@ WARM_TIMES = 1.5
 WARM_SHARE = 0.3
 
 
-def facts_of(attribution: Attribution, charged: Mapping[str, Spans]) -> list[Evidence]:
+def facts_of(attribution: Attribution, charged: Mapping[str, Spans], waits: Waits) -> list[Evidence]:
     """All there is to say of one rank, in the order of the chain."""
     return [
         *_coverage(attribution),
         *_steps(attribution),
         *_kernels(attribution),
         *_collectives(attribution, charged),
+        *wire_facts(attribution, waits),
         *copy_facts(attribution),
         *_small_copies(attribution),
         *_loader(attribution),
@@ -75,6 +78,8 @@ def notes_of(attribution: Attribution, charged: Mapping[str, Spans]) -> list[str
             "serial is read from silence: no operator or call of the feeding threads for over a millisecond; "
             "a trace without stacks can't tell computing from waiting"
         )
+    if attribution.spans("gpu.compute").total > 0.5 * window:
+        notes.append("gpu.compute is all kernels: a trace without bytes or counters can't tell arithmetic from memory")
     if attribution.saves.inferred and attribution.spans("checkpoint").total > 0.01 * window:
         notes.append(
             "checkpoint is inferred from runs of copies to the host with no kernel launched between; "

@@ -37,6 +37,12 @@ def _copies_at_limit(verdict: Verdict) -> float | None:
     return max((float(e.measured or 0) / float(e.limit or 1) for e in rows), default=None)
 
 
+def _wires_at_limit(verdict: Verdict) -> float | None:
+    """What of the time on the wire is left at the rate that the links promise."""
+    rows = [e for e in verdict.evidence if e.what == "collective_rate" and e.measured and e.limit]
+    return max((float(e.measured or 0) / float(e.limit or 1) for e in rows), default=None)
+
+
 def _saves_at_limit(verdict: Verdict) -> float | None:
     """What of the saving is left if only the copy out stays, at the link's rate."""
     rows = [e for e in verdict.evidence if e.what == "checkpoint_saves" and e.measured and e.limit]
@@ -155,6 +161,13 @@ REMEDIES: tuple[Remedy, ...] = (
         "send less: bf16 gradients, gradient accumulation, sharding that fits the links",
         "hours",
         leaves=_unknown,
+    ),
+    Remedy(
+        "network.collective",
+        "the links promise more than they carry: check the topology (nvidia-smi topo -m) and NCCL_DEBUG=INFO",
+        "hours",
+        _has("collective_rate"),
+        _wires_at_limit,
     ),
     Remedy(
         "network",

@@ -10,10 +10,10 @@ from longpole.job.attribution import Attribution
 from longpole.job.evidence import facts_of, notes_of
 from longpole.job.fixes import Culprit, fixes_of
 from longpole.job.ranks import Meeting, Waits
-from longpole.job.roster import facts_of_job, notes_of_job
+from longpole.job.roster import facts_of_job, facts_of_part, notes_of_job
 from longpole.job.whatif import Gain, gains_of
 from longpole.timeline.intervals import Spans, join, subtract
-from longpole.verdict import Evidence, Share, Subject, Table, Verdict, Window
+from longpole.verdict import UNBINDABLE, Evidence, Share, Subject, Table, Verdict, Window
 
 #: Two removable amounts that differ by less than this part of the work can't be told apart: run to run, the traces of
 #: one job on one H200 differ by one to two percent.
@@ -33,7 +33,7 @@ def judge_rank(attribution: Attribution, waits: Waits, *, kind: str, name: str, 
         subject=Subject(kind, name),
         window_ns=attribution.window_ns,
         shares=shares,
-        facts=facts_of(attribution, charged),
+        facts=facts_of(attribution, charged, waits),
         tables_={**tables.of_steps(attribution, charged), **tables.of_kernels(attribution)},
         notes=notes_of(attribution, charged),
     )
@@ -60,20 +60,29 @@ def judge_job(
             amounts[cause] = amounts.get(cause, 0) + merged[cause].total
             so_far = gains.get(cause, Gain(0, 0, 0))
             gains[cause] = Gain(so_far.best + gain.best, so_far.low + gain.low, so_far.high + gain.high)
-    window_ns = sum(a.window_ns for a in attributions)
+    window_ns, names = sum(a.window_ns for a in attributions), [p.subject.name for p in parts]
     shares = tuple(_share(cause, amounts[cause], gains[cause]) for cause in amounts)
+    culprit = _culprit(meeting, behind, names)
     if bare_step_ns is not None:
         shares = _corrected(shares, window_ns, sum(len(a.steps) for a in attributions), bare_step_ns)
     return _verdict(
         subject=Subject("job", name),
         window_ns=window_ns,
         shares=shares,
-        facts=facts_of_job(attributions, meeting, behind, [p.subject.name for p in parts]),
+        facts=[*facts_of_job(attributions, meeting, behind, names), *facts_of_part(_telling(parts, shares, culprit))],
         tables_=tables.of_ranks(attributions, meeting, parts),
-        notes=notes_of_job(attributions, meeting, [p.subject.name for p in parts]),
+        notes=notes_of_job(attributions, meeting, names),
         parts=tuple(parts),
-        culprit=_culprit(meeting, behind, [p.subject.name for p in parts]),
+        culprit=culprit,
     )
+
+
+def _telling(parts: Sequence[Verdict], shares: Sequence[Share], culprit: Culprit | None) -> Verdict:
+    """The rank whose evidence tells most of the job's: the late one, else the one that loses most to what leads."""
+    leader = max(shares, key=lambda s: s.removable if s.cause not in UNBINDABLE else -1).cause
+    if leader == "network.imbalance" and culprit is not None:
+        return next(part for part in parts if part.subject.name == culprit.rank)
+    return max(parts, key=lambda part: part.share(leader).removable)
 
 
 def _culprit(meeting: Meeting, behind: Sequence[Mapping[str, int]], names: Sequence[str]) -> Culprit | None:
@@ -120,7 +129,7 @@ def _share(cause: str, amount: int, gain: Gain) -> Share:
 
 def _noise(shares: Sequence[Share], window_ns: int) -> int:
     """How far the two largest removable amounts must lie apart; the profiler's slow-down counts as noise."""
-    able = [s for s in shares if s.cause not in ("unknown", "profiler")]
+    able = [s for s in shares if s.cause not in UNBINDABLE]
     slack = max((s.high - s.low for s in able[:2] if s.cause in SLOWED), default=0)
     return max(int(NOISE * window_ns), slack)
 

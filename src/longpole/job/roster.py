@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import msgspec
+
 from longpole import units
 from longpole.job.attribution import Attribution
 from longpole.job.ranks import Meeting
-from longpole.verdict import Evidence
+from longpole.verdict import Evidence, Verdict
 
 #: A rank that kept the others waiting for less than this part of the window is no straggler.
-LATE = 0.02
+LATE = 0.05
 #: Clocks further apart than this are said to differ; on one host they agree within microseconds.
 APART_NS = 1_000_000
 
@@ -24,6 +26,14 @@ def facts_of_job(
         *_clocks(attributions, meeting, names),
         *_missing(attributions),
     ]
+
+
+def facts_of_part(part: Verdict) -> list[Evidence]:
+    """What one rank's evidence adds to the job's: its steps, and all that is not well."""
+    told = [
+        e for e in part.evidence if e.what in ("steps", "collective_rate") or e.status not in ("ok", "not applicable")
+    ]
+    return [msgspec.structs.replace(e, where=f"{part.subject.name}, {e.where}") for e in told]
 
 
 def notes_of_job(attributions: Sequence[Attribution], meeting: Meeting, names: Sequence[str]) -> list[str]:

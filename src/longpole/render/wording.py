@@ -158,7 +158,7 @@ def consequence(verdict: Verdict) -> str:
 def straggler(verdict: Verdict) -> str | None:
     """Who is late and what it was doing, where several ranks were seen."""
     late = [e for e in verdict.evidence if e.what == "straggler" and e.status != "not applicable"]
-    if not late or not verdict.share("network.imbalance").amount:
+    if not late or verdict.share("network.imbalance").removable * 10 < verdict.work:
         return None
     who, doing = plain(late[0].where), plain(late[0].detail or "")
     return _sentence(f"{who} is late: {doing}" if doing else f"{who} is late").rstrip(".") + "."
