@@ -351,8 +351,8 @@ EVIDENCE: tuple[Finding, ...] = (
         word="collective_rate",
         title="the rate of large collectives",
         meaning="Bytes that a rank's links must carry for the collectives of a megabyte and more, over the time they "
-        "took: what NCCL calls bus bandwidth. Far under what the links promise, they are not what bounds it: topology, the "
-        "protocol, few channels, or a network between hosts does.",
+        "took: what NCCL calls bus bandwidth. Far under what the links promise, they are not what bounds it: topology, "
+        "the protocol, few channels, or a network between hosts does.",
         measured="Elements and type of each collective from its kernel's record, 2(n-1)/n of them for an all-reduce of "
         "n ranks; the time from the last rank's arrival on where all ranks were given.",
     ),

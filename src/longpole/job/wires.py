@@ -17,8 +17,8 @@ from longpole.verdict import Evidence
 LARGE_BYTES = 1 << 20
 #: Under this part of what the links promise, they are not what bounds a collective of this size.
 NEAR = 0.5
-#: How often each byte that a rank hands in (or gets, for an all-gather) passes its links, times n / (n - 1) for n ranks:
-#: NCCL's "bus bandwidth" counts so.
+#: How often each byte that a rank hands in (or gets, for an all-gather) passes its links, times n / (n - 1) for n
+#: ranks: NCCL's "bus bandwidth" counts so.
 _PASSES = {"allreduce": 2, "reducescatter": 1, "alltoall": 1, "allgather": 1}
 
 
