@@ -21,6 +21,9 @@ from longpole.timeline.intervals import NONE, Spans, among, intersect, join, sub
 #: Marks of one thread closer than this belong to one run of dispatching; anything from 0.1 to 5 ms gives the same
 #: binding causes on traces with a planted cause.
 QUIET_NS = 1_000_000
+#: Operators that go on longer than this without handing anything to the device are no dispatching: they compute on the
+#: host (preparing a batch, metrics).
+HANDING_NS = 5_000_000
 #: A launch that takes longer waits: for room in the queue while the device is busy, for code to load while it is not.
 SLOW_LAUNCH_NS = 200_000
 #: A call that takes longer, while the device is idle, is doing something once: a context, a module, a handle.
@@ -130,7 +133,7 @@ def observe(timeline: Timeline, all_calls: Calls, device_busy: Spans, first_devi
         filing=framed(activities.FILER),
         looking=framed(activities.LOOKER),
         talking=framed(activities.TALKER),
-        dispatch=join([_runs(instants), spans(calls.of(Call.LAUNCH))]),
+        dispatch=join([_dispatch(timeline, instants, calls), spans(calls.of(Call.LAUNCH))]),
         computing=spans(_leaves(timeline, rows(Kind.OPERATOR))) if not len(device_busy.start) else NONE,
         elsewhere=_elsewhere(timeline, np.concatenate([*held, called(Call.ALLOC, Call.LOAD)]), work),
         alive=spans(rows(Kind.CALL, Kind.OPERATOR, Kind.RANGE, Kind.PYTHON)),
@@ -204,11 +207,20 @@ def _instants(timeline: Timeline, rows: I64) -> I64:
     return np.sort(np.concatenate((timeline.start_ns[rows], timeline.end_ns[rows])), kind="stable")
 
 
-def _runs(instants: I64) -> Spans:
-    """The time in which an operator or call begins or ends again and again, without a quiet millisecond."""
+def _dispatch(timeline: Timeline, instants: I64, calls: Calls) -> Spans:
+    """When the host goes from operator to operator and hands work to the device every few milliseconds."""
+    handed = calls.row[~calls.are(Call.OTHER)]
+    if not len(handed):
+        return _runs(instants)
+    near = _runs(_instants(timeline, handed), HANDING_NS)
+    return intersect(_runs(instants), union(near.start - QUIET_NS, near.end + QUIET_NS))
+
+
+def _runs(instants: I64, most_ns: int = QUIET_NS) -> Spans:
+    """The time in which instants follow each other without a longer gap than this."""
     if not len(instants):
         return NONE
-    quiet = np.flatnonzero(np.diff(instants) > QUIET_NS)
+    quiet = np.flatnonzero(np.diff(instants) > most_ns)
     return union(instants[np.append(0, quiet + 1)], instants[np.append(quiet, len(instants) - 1)])
 
 
