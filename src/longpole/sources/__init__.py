@@ -41,10 +41,10 @@ def read(paths: Sequence[Path]) -> list[Timeline]:
     timelines: list[Timeline] = []
     seen: set[str] = set()
     for path in paths:
-        found = (
-            _read_folder(os.fspath(path), seen) if os.path.isdir(path) else [read_one(path)] if _new(path, seen) else []
-        )
-        timelines += found
+        if os.path.isdir(path):
+            timelines += _read_folder(os.fspath(path), seen)
+        elif _new(path, seen):
+            timelines.append(read_one(path))
     return sorted(timelines, key=lambda timeline: (timeline.rank is None, timeline.rank or 0, timeline.source))
 
 
@@ -78,18 +78,19 @@ def _new(path: Path, seen: set[str]) -> bool:
 def _read_folder(folder: str, seen: set[str]) -> list[Timeline]:
     timelines: list[Timeline] = []
     failed: list[str] = []
+    claimed = False
     for path in _files(folder):
         try:
             with Content(path) as content:
-                if (source := _source(content)) is not None and _new(path, seen):
-                    timelines.append(source.read(content))
+                if (source := _source(content)) is not None:
+                    claimed = True
+                    timelines += [source.read(content)] if _new(path, seen) else []
         except UnreadableError as error:
             failed.append(str(error))
-    if not timelines:
-        why = f"; {failed[0]}" if failed else ""
-        raise UnreadableError(
-            f"{folder}: holds no file that longpole reads ({' or '.join(s.NAME for s in SOURCES)}){why}"
-        )
+    if failed and not timelines:
+        raise UnreadableError(f"{folder}: holds no trace that can be read; {failed[0]}")
+    if not claimed:
+        raise UnreadableError(f"{folder}: holds no file that longpole reads ({' or '.join(s.NAME for s in SOURCES)})")
     if failed:
         timelines[0] = replace(timelines[0], notes=(*timelines[0].notes, *(f"left out: {why}" for why in failed)))
     return timelines

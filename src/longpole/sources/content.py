@@ -79,10 +79,12 @@ class Content:
         while packed := self._file.read(_PACKED_BYTES):
             taken += len(packed)
             while packed:
+                before = unpacker.copy()
                 try:
                     chunk = unpacker.decompress(packed, self._chunk_bytes)
                 except zlib.error:
                     if inside:
+                        yield from _up_to_damage(before, packed)
                         self.fault = f"its gzip data is damaged near byte {taken - len(packed)}"
                     return
                 if chunk:
@@ -112,3 +114,14 @@ class Content:
     def _raw_head(self) -> bytes:
         self._file.seek(0)
         return self._file.read(self._chunk_bytes)
+
+
+def _up_to_damage(unpacker: zlib._Decompress, packed: bytes) -> Iterator[bytes]:
+    """What can be unpacked of damaged bytes: in small calls, since zlib keeps nothing of one that fails."""
+    for at in range(0, len(packed), 64):
+        try:
+            chunk = unpacker.decompress(packed[at : at + 64])
+        except zlib.error:
+            return
+        if chunk:
+            yield chunk

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from functools import reduce
 from types import GenericAlias
 from typing import Any
 
@@ -18,11 +19,14 @@ import msgspec
 from longpole.errors import UnreadableError
 from longpole.sources.content import Content
 from longpole.sources.json_mending import clean, escape_quotes, without_breaks
-from longpole.sources.json_salvage import BETWEEN, END, PHASE, Batch, Salvage
+from longpole.sources.json_outline import outline, with_commas
+from longpole.sources.json_salvage import BETWEEN, PHASE, Batch, Salvage
 
 _BLANK = b"\xef\xbb\xbf \t\r\n"
-#: No event is as long as this: text without an end of an event is not waited on any longer.
-_LONGEST_EVENT = 1 << 24
+#: No event is as long as this: text in which none ends is given up.
+_LONGEST_EVENT = 1 << 23
+#: Of a text as short as this, in which nothing is whole, more is waited for before it is taken for broken.
+_SHORT = 1 << 16
 #: What stands around the list is kept as far as this.
 _LONGEST_ENVELOPE = 1 << 23
 
@@ -55,12 +59,12 @@ class JsonEvents:
         text = self._find_list()
         while not self._ended:
             if (cut := self._cut(text)) is not None:
-                yield from self._settle(text[: cut[0]], rest=text[cut[0] :])
-                text = text[cut[1] :]
-            elif len(text) > _LONGEST_EVENT:
-                yield from self._settle(text)
-                text = b""
+                left = yield from self._settle(text[: cut[0]], rest=text[cut[0] :])
+                text = left + text[cut[0] :] if left else text[cut[1] :]
             if not self._ended:
+                if len(text) > _LONGEST_EVENT:
+                    self.set_aside["broken events"] += 1
+                    text = b""
                 if chunk := self._next():
                     text += chunk
                 else:
@@ -102,54 +106,54 @@ class JsonEvents:
         self._gap = between[0] if b"," not in between[1] and b"\n" in between[1] else b""
         # An event's first key behind the mark keeps apart what lists of objects within an event look like.
         self._marks = (text[between.start() : between.end(2)], between[0])
-        at = text.rfind(between[0])
+        at = text.rfind(self._marks[0])
         return at + 1, at + len(between[0]) - 1
 
-    def _settle(self, text: bytes, rest: bytes = b"", last: bool = False) -> Iterator[Batch]:
-        """The events of a text that ends with an event, or with the list (`rest` follows), or where the file does."""
+    def _settle(self, text: bytes, rest: bytes = b"", last: bool = False) -> Generator[Batch, None, bytes]:
+        """The events of a text that ends with an event, or with the list (`rest` follows), or where the file does.
+
+        Gives back what of the text is to be seen again with what follows it: an event that was cut in two after all.
+        """
         if self._gap:
             text = text.replace(self._gap, b"},\n{")
-        if (batch := self._decode_whole(text, last) or self._decode_to_end(text, rest)) is not None:
-            yield self._counted(batch)
-            return
-        text = clean(text)
-        mended = text
-        for mend in (None, without_breaks, escape_quotes):
-            mended = mend(mended) if mend else mended
-            if (batch := self._decode_whole(mended, last) or self._decode_to_end(mended, rest)) is not None:
-                self._mended = True
+        for steps in ((), (clean,), (clean, without_breaks), (clean, without_breaks, escape_quotes)):
+            mended = reduce(lambda made, step: step(made), steps, text)
+            if (read := self._read(mended, rest, last)) is not None:
+                batch, left = read
+                self._mended |= bool(steps)
                 yield self._counted(batch)
-                return
-        salvage = Salvage(self._decode, text, last)
+                break
+        else:
+            if not last and len(text) < _SHORT:
+                return text
+            left = clean(text)
+        if not left or (read and not last):
+            return left
+        salvage = Salvage(self._decode, left, last)
         for batch in salvage.batches():
             yield self._counted(batch)
         self.set_aside += salvage.lost
         self._mended |= salvage.mended
         self._broken_off |= salvage.breaks_off
         if salvage.end is not None:
-            self._end(text[salvage.end :] + rest)
+            self._end(left[salvage.end :] + rest)
+        return salvage.left
 
-    def _decode_whole(self, text: bytes, last: bool) -> Batch | None:
-        """The events of a text that ends with one; where the file ends with it, the list was not closed."""
-        text = text.rstrip(b", \t\r\n") if last else text
-        if (events := self._decode(text)) is None:
+    def _read(self, text: bytes, rest: bytes, last: bool) -> tuple[Batch, bytes] | None:
+        """The whole events that the text begins with, and what is left of it; None where it is broken."""
+        if not last and (events := self._decode(text)) is not None:
+            return Batch(events, text), b""
+        end = outline(text)
+        whole = with_commas(text, end.events_end, end.bare)
+        events = self._decode(whole) if whole or end.list_end else None
+        if events is None:
             return None
-        self._unclosed = last and not self._gap
-        return Batch(events, text)
-
-    def _decode_to_end(self, text: bytes, rest: bytes) -> Batch | None:
-        """The events up to the end of the list, if it ends within this text."""
-        open_braces = at = 0
-        for end in END.finditer(text):
-            # Where braces don't match, the end is one of a list within an event; text of brackets alone must not cost
-            # a try each. (Braces within names can mislead; then the events are salvaged one by one.)
-            after = end.start() + 1
-            open_braces += text.count(b"{", at, after) - text.count(b"}", at, after)
-            at = after
-            if open_braces == 0 and (events := self._decode(text[:after])) is not None:
-                self._end(text[end.end(1) :] + rest)
-                return Batch(events, text[:after])
-        return None
+        if end.list_end is not None:
+            self._end(text[end.list_end :] + rest)
+            return Batch(events, whole), b""
+        left = text[end.events_end :].lstrip(b", \t\r\n")
+        self._unclosed = last and not left and not self._gap and not end.bare
+        return Batch(events, whole), left
 
     def _decode(self, text: bytes) -> list[Any] | None:
         """The events of a text that holds whole ones and commas between them, or None."""

@@ -19,9 +19,9 @@ _LONE_SURROGATE = re.compile(
 #: inf, nan and Windows' -nan(ind) where a value must stand.
 _NOT_A_NUMBER = re.compile(rb"([:\[,]\s*)[-+]?(?:inf(?:inity)?|nan)(?:\([a-z]*\))?(?=\s*[,}\]])", re.IGNORECASE)
 _NOT_A_NUMBER_WORDS = (b"inf", b"Inf", b"INF", b"nan", b"NaN", b"NAN")
-#: A name runs to the quote that is followed by another key of an event, or by its end.
+#: A name runs to the quote that is followed by another key of an event, or by the end of its object.
 _EVENT_KEY = rb'"(?:ph|cat|name|pid|tid|ts|tts|dur|tdur|args|id|s|bp)"\s*:'
-_NAME = re.compile(rb'("(?:name|cat)"\s*:\s*")(.*?)(?="\s*(?:,\s*' + _EVENT_KEY + rb"|\}))", re.DOTALL)
+_NAME = re.compile(rb'("(?:name|cat)"\s*:\s*")(.*?)(?="\s*(?:,\s*' + _EVENT_KEY + rb"|\}\s*(?:[,\]}]|\Z)))", re.DOTALL)
 _BARE_QUOTE = re.compile(rb'(\\.)|"', re.DOTALL)
 _ARGS = re.compile(rb',?\s*"args"\s*:\s*.*?(?=,\s*"(?:ph|cat|name|pid|tid|ts|dur)"\s*:|\}?\s*\Z)', re.DOTALL)
 

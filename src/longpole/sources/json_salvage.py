@@ -21,7 +21,7 @@ PHASE = re.compile(rb'"ph"\s*:\s*"([^"]*)"')
 #: The phases that say when something ran; a broken event of another one is no loss.
 _INTERVALS = (b"X", b"B", b"E")
 #: An event that was split by something that looks like a boundary is sought in as many pieces.
-_JOINED_PIECES = 16
+_JOINED_PIECES = 64
 
 
 class Batch(NamedTuple):
@@ -35,13 +35,15 @@ class Salvage:
     """A text of events, some of them broken.
 
     `batches()` is run once. Then `end` is where in the text the list of events ends, if it does; `lost` counts what
-    was given up, by reason; `mended` says whether anything was mended; `breaks_off` whether the last event is cut.
+    was given up, by reason; `mended` says whether anything was mended; `left` is text at the end that may be whole with
+    what follows it; `breaks_off` says that nothing follows and the last event is cut.
     """
 
     def __init__(self, decode: Callable[[bytes], list[Any] | None], text: bytes, last: bool) -> None:
         """`decode` gives the events of a text of whole ones, or None; `last` says that the file ends with the text."""
         self.end: int | None = None
         self.lost: Counter[str] = Counter()
+        self.left = b""
         self.mended = self.breaks_off = False
         self._decode = decode
         self._text = text
@@ -85,20 +87,37 @@ class Salvage:
                 # Of an event that is cut nothing is guessed.
                 self.breaks_off = True
                 return at + 1, None
-        if (batch := self._mend(piece)) is not None:
-            return at + 1, batch
-        if piece.count(b"{") > piece.count(b"}"):
-            for after in range(at + 1, min(at + _JOINED_PIECES, len(self._starts))):
-                joined = self._text[self._starts[at] : self._ends[after]]
+            after = self._closing(at)
+            if after is None and not self._last:
+                self.left = self._text[self._starts[at] :]
+                return len(self._starts), None
+            if after is not None and after > at + 1:
+                joined = self._text[self._starts[at] : self._ends[after - 1]]
                 if (events := self._decode(joined)) is not None:
-                    return after + 1, Batch(events, joined)
-        self._give_up(piece)
-        return at + 1, None
+                    return after, Batch(events, joined)
+        if (batch := self._mend(piece)) is None:
+            self._give_up(piece)
+        return at + 1, batch
+
+    def _closing(self, at: int) -> int | None:
+        """After which piece the braces that one opens are closed; None where the text ends before that.
+
+        What looks like a boundary may lie within an event: in a list of objects, or in a name.
+        """
+        braces = 0
+        for after in range(at, min(at + _JOINED_PIECES, len(self._starts))):
+            piece = self._text[self._starts[after] : self._ends[after]]
+            braces += piece.count(b"{") - piece.count(b"}")
+            if braces <= 0:
+                return after + 1
+        return None if at + _JOINED_PIECES >= len(self._starts) else at + 1
 
     def _mend(self, piece: bytes) -> Batch | None:
         flat = without_breaks(piece)
         quoted = escape_quotes(flat)
-        for mended in (flat, quoted, without_args(flat), without_args(quoted)):
+        # Of an event whose braces are not closed, the arguments may go on in the next piece.
+        closed = piece.count(b"{") <= piece.count(b"}")
+        for mended in (flat, quoted, *((without_args(flat), without_args(quoted)) if closed else ())):
             if (events := self._decode(mended)) is not None:
                 self.mended = True
                 return Batch(events, mended)
