@@ -60,7 +60,8 @@ COLLECTIVE = (
     r"|(intranode|internode|internode_ll)::(dispatch|combine|notify|cached_notify|get_dispatch)|nvshmem|rocshmem"
     r"|all_?reduce_?kernel|all_?gather_?kernel|reduce_?scatter_?kernel|symm_?mem|fast_all_?reduce|custom_all_?reduce"
 )
-#: Host-side ranges of collectives that run on the CPU.
+#: Host-side ranges of collectives that run on GPUs, and of those that run on the CPU.
+DEVICE_COLLECTIVE = r"(?i)^(nccl|rccl):"
 HOST_BACKEND = r"(?i)^(gloo|mpi|ucc):"
 HOST_COLLECTIVE = r"(?i)^(gloo|mpi|ucc):|^c10d::(?!.*barrier_wait)|^ProcessGroup(Gloo|MPI|UCC)"
 #: What the device library reports as overhead and is the program's own: its code being loaded on first use.

@@ -18,7 +18,7 @@ from longpole.job import activities, host
 from longpole.job.activities import Call, Calls
 from longpole.job.checkpoints import Saves, saves_of
 from longpole.job.host import Host
-from longpole.job.steps import Steps, marks_of, steps_of
+from longpole.job.steps import Steps, marks_of, paced, steps_of
 from longpole.timeline.columns import I64, Kind, Timeline
 from longpole.timeline.intervals import NONE, Spans, Strip, among, join, paint, subtract, union
 
@@ -133,6 +133,8 @@ def attribute(timeline: Timeline) -> Attribution:
     threads = host.observe(timeline, calls, device.busy, device.first_ns)
     saves = saves_of(timeline, threads.saving, threads.calls, end_ns, len(steps))
     layers = LAYERS if len(device.busy.start) or len(calls.row) else CPU_LAYERS
+    work = timeline.rows(Kind.KERNEL, Kind.COPY, Kind.FILL)
+    steps = paced(timeline, steps, calls, work, end_ns)
     strip = paint(start_ns, end_ns, [layer.covers(device, threads, saves) for layer in layers])
     causes = (*(layer.cause for layer in layers), "unknown")
     return Attribution(timeline, start_ns, end_ns, strip, causes, device, threads, saves, steps)
@@ -189,7 +191,7 @@ def _hidden(timeline: Timeline, calls: Calls, work: I64) -> Spans:
     lost = launches & unseen
     many = lost.sum() > LOST_SHARE * launches.sum() or not timeline.whole
     silent = calls.row[graphs | lost] if many else calls.row[graphs]
-    if not timeline.whole and not len(work):
+    if not len(work) and (not timeline.whole or names_device(timeline)):
         return union(timeline.start_ns.min(keepdims=True), timeline.end_ns.max(keepdims=True))
     if not len(silent):
         return NONE
@@ -197,6 +199,12 @@ def _hidden(timeline: Timeline, calls: Calls, work: I64) -> Spans:
     signs = np.sort(np.concatenate((timeline.end_ns[calls.of(Call.SYNC, Call.COPY)], timeline.start_ns[work])))
     ends = np.append(signs, timeline.end_ns.max())
     return union(begin, ends[np.searchsorted(signs, begin, "right")])
+
+
+def names_device(timeline: Timeline) -> bool:
+    """Whether the trace tells of a GPU: by its properties, or by collectives that only GPUs take part in."""
+    told = timeline.rows(Kind.RANGE, Kind.OPERATOR)
+    return any(timeline.devices) or len(activities.named(timeline, told, activities.DEVICE_COLLECTIVE)) > 0
 
 
 def short(spans: Spans, most_ns: int) -> Spans:

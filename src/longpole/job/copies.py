@@ -11,7 +11,7 @@ import numpy as np
 from longpole import limits, units
 from longpole.job.attribution import Attribution
 from longpole.timeline.columns import I64, Kind
-from longpole.timeline.intervals import intersect, union
+from longpole.timeline.intervals import intersect, join, union
 from longpole.verdict import Evidence, Status
 
 #: "Memcpy HtoD (Pageable -> Device)": the direction and both kinds of memory.
@@ -68,7 +68,8 @@ def _fact_of(attribution: Attribution, way: Way, rows: I64) -> Iterator[Evidence
     sized = rows[timeline.size_bytes[rows] >= 0]
     size = int(timeline.size_bytes[sized].sum())
     busy = int((timeline.end_ns[sized] - timeline.start_ns[sized]).sum())
-    felt = intersect(union(timeline.start_ns[rows], timeline.end_ns[rows]), attribution.spans("copy")).total
+    ours = union(timeline.start_ns[sized], timeline.end_ns[sized])
+    felt = intersect(ours, join([attribution.spans("copy"), attribution.spans("checkpoint")])).total
     rate = size / busy * 1e9 if size and busy else None
     limit = link_rate(attribution) if way.direction in ("HtoD", "DtoH") else None
     large = size >= LARGE_BYTES * max(len(sized), 1)

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from longpole import units
+from longpole.job import activities
 from longpole.job.activities import Call
-from longpole.job.attribution import Attribution
+from longpole.job.attribution import Attribution, names_device
 from longpole.job.copies import LARGE_BYTES, copy_facts, link_rate, way_of
 from longpole.job.ranks import Waits
 from longpole.job.sections import section_facts
@@ -36,13 +37,14 @@ def facts_of(attribution: Attribution, charged: Mapping[str, Spans], waits: Wait
         *wire_facts(attribution, waits),
         *copy_facts(attribution),
         *_small_copies(attribution),
+        *_alone(attribution),
         *_loader(attribution),
         *_saves(attribution),
         *_dispatch(attribution),
         *_synchronisation(attribution),
-        *_calls(attribution, "allocation", attribution.spans("alloc")),
-        *_calls(attribution, "start_up", attribution.spans("startup")),
-        *_calls(attribution, "compilation", attribution.spans("compile")),
+        *_named_calls(attribution, "allocation", "alloc", attribution.host.calls.of(Call.ALLOC)),
+        *_named_calls(attribution, "start_up", "startup", attribution.host.calls.row),
+        *_compilation(attribution),
         *section_facts(attribution),
         *_hidden(attribution),
         *_profiler(attribution),
@@ -75,8 +77,8 @@ def notes_of(attribution: Attribution, charged: Mapping[str, Spans]) -> list[str
     silent = attribution.spans("serial").total
     if silent > 0.1 * window and not len(timeline.rows(Kind.PYTHON)):
         notes.append(
-            "serial is read from silence: no operator or call of the feeding threads for over a millisecond; "
-            "a trace without stacks can't tell computing from waiting"
+            "serial is read from silence: no operator or call of the feeding threads for over a millisecond; a trace "
+            "without stacks can't tell computing from waiting or saving"
         )
     if attribution.spans("gpu.compute").total > 0.5 * window:
         notes.append("gpu.compute is all kernels: a trace without bytes or counters can't tell arithmetic from memory")
@@ -85,8 +87,11 @@ def notes_of(attribution: Attribution, charged: Mapping[str, Spans]) -> list[str
             "checkpoint is inferred from runs of copies to the host with no kernel launched between; "
             "offloading and evaluating on the CPU would look alike"
         )
-    if timeline.rows(Kind.KERNEL).size == 0 and len(timeline.rows(Kind.CALL)) == 0:
-        notes.append("no device appears in the trace: judged as a CPU job")
+    if not len(attribution.device.busy.start) and not len(timeline.rows(Kind.CALL)):
+        if names_device(timeline):
+            notes.append("a GPU is named but none of its work was recorded: profile with CUDA activities")
+        else:
+            notes.append("no device appears in the trace: judged as a CPU job")
     return notes
 
 
@@ -101,7 +106,7 @@ def _coverage(attribution: Attribution) -> Iterator[Evidence]:
     if not len(recorder):
         return
     spanned = int(timeline.end_ns[recorder].max() - timeline.start_ns[recorder].min())
-    if spanned <= 0:
+    if spanned < attribution.window_ns // 2:  # a step that was marked as ended long after the recorder stopped
         return
     share = min(attribution.window_ns / spanned, 1.0)
     yield _fact(
@@ -125,17 +130,17 @@ def _steps(attribution: Attribution) -> Iterator[Evidence]:
     source = f"{len(steps)} steps by {steps.told_by}"
     warm = warm_up(length)
     rest = length[warm:]
-    mean, median = int(rest.mean()), int(np.median(rest))
+    median = int(np.median(rest))
     low, high = (int(x) for x in np.percentile(rest, (10, 90)))
     yield _fact(
         attribution,
         "steps",
         "mean",
         source,
-        measured=mean,
+        measured=int(length.mean()),
         unit="ns",
-        detail=f"{len(rest)} steps; median {units.duration(median)}, 10th to 90th percentile "
-        f"{units.duration(low)} to {units.duration(high)}",
+        detail=f"{len(steps)} steps; median {units.duration(median)}, 10th to 90th percentile "
+        f"{units.duration(low)} to {units.duration(high)}" + (f" after the first {warm}" if warm else ""),
     )
     worst = int(np.argmax(rest))
     if rest[worst] > WARM_TIMES * median:
@@ -157,20 +162,20 @@ def _steps(attribution: Attribution) -> Iterator[Evidence]:
             f"first {warm} steps" if warm > 1 else "first step",
             source,
             measured=int(length[:warm].mean()),
-            limit=mean,
+            limit=int(rest.mean()),
             unit="ns",
-            detail="mean of the first steps, kept out of the step times above; the shares cover the whole window",
+            detail="the mean of the first steps against that of the rest",
         )
 
 
 def warm_up(length: I64) -> int:
-    """How many of the first steps (ns) stand out as warm-up."""
+    """How many of the first steps (ns) stand out as warm-up: slower than usual, and than the rest on average."""
     most = int(WARM_SHARE * len(length))
     if most == 0:
         return 0
-    usual = float(np.median(length[most:]))
-    cold = length[:most] > WARM_TIMES * usual
-    return int(np.argmin(cold)) if not cold.all() else most
+    cold = length[:most] > WARM_TIMES * float(np.median(length[most:]))
+    warm = int(np.argmin(cold)) if not cold.all() else most
+    return warm if warm and length[:warm].mean() > length[warm:].mean() else 0
 
 
 def _worst_causes(attribution: Attribution, step: int) -> str:
@@ -225,6 +230,20 @@ def _network(charged: Mapping[str, Spans]) -> list[Spans]:
     return [spans for cause, spans in charged.items() if cause.split(".")[0] == "network" and cause != "network.io"]
 
 
+def _alone(attribution: Attribution) -> Iterator[Evidence]:
+    timeline = attribution.timeline
+    if attribution.spans("network").total and (timeline.world_size or 0) > 1:
+        yield _fact(
+            attribution,
+            "missing_ranks",
+            "job",
+            "distributedInfo",
+            measured=1,
+            limit=timeline.world_size,
+            status="unknown",
+        )
+
+
 def _loader(attribution: Attribution) -> Iterator[Evidence]:
     waits = attribution.host.input
     if not len(waits.start):
@@ -238,7 +257,7 @@ def _loader(attribution: Attribution) -> Iterator[Evidence]:
         measured=felt,
         unit="ns",
         status="slow" if felt > 0.1 * attribution.window_ns else "ok",
-        detail=f"{units.duration(waits.total)} in the loader, {units.duration(felt)} of it with the device idle",
+        detail=f"{units.duration(waits.total)} in the loader, {units.duration(felt)} of it with nothing else at work",
     )
 
 
@@ -276,7 +295,7 @@ def _saves(attribution: Attribution) -> Iterator[Evidence]:
 
 def _dispatch(attribution: Attribution) -> Iterator[Evidence]:
     timeline = attribution.timeline
-    launches = attribution.host.calls.of(Call.LAUNCH, Call.GRAPH)
+    launches, copies = attribution.host.calls.of(Call.LAUNCH, Call.GRAPH), attribution.host.calls.of(Call.COPY)
     charged = attribution.spans("launch").total
     if not len(launches):
         return
@@ -285,9 +304,9 @@ def _dispatch(attribution: Attribution) -> Iterator[Evidence]:
     yield _fact(
         attribution,
         "dispatch",
-        "device idle a launch",
-        f"{len(launches):,} launches",
-        measured=charged // len(launches),
+        "device idle a launch or copy",
+        f"{len(launches):,} launches and {len(copies):,} copy calls",
+        measured=charged // (len(launches) + len(copies)),
         limit=short,
         unit="ns",
         status="slow" if charged > 0.1 * attribution.window_ns else "ok",
@@ -298,15 +317,17 @@ def _dispatch(attribution: Attribution) -> Iterator[Evidence]:
 def _small_copies(attribution: Attribution) -> Iterator[Evidence]:
     timeline = attribution.timeline
     rows = timeline.rows(Kind.COPY)
-    ways = [way_of(name).direction in ("HtoD", "DtoH") for name in timeline.names]
-    over_link = rows[np.array(ways, bool)[timeline.name[rows]]] if len(rows) else rows
-    small = over_link[(timeline.size_bytes[over_link] >= 0) & (timeline.size_bytes[over_link] < LARGE_BYTES)]
     launches = len(attribution.host.calls.of(Call.LAUNCH, Call.GRAPH))
-    if len(small) >= MANY_COPIES * launches and len(small) > len(attribution.steps):
+    for direction, where in (("HtoD", "host to device"), ("DtoH", "device to host")):
+        flags = np.array([way_of(name).direction == direction for name in timeline.names], bool)
+        ours = rows[flags[timeline.name[rows]]] if len(rows) else rows
+        small = ours[(timeline.size_bytes[ours] >= 0) & (timeline.size_bytes[ours] < LARGE_BYTES)]
+        if not len(small) or len(small) < MANY_COPIES * launches or len(small) <= len(attribution.steps):
+            continue
         yield _fact(
             attribution,
             "small_copies",
-            "between host and device",
+            where,
             f"{len(small):,} copies under {units.size(LARGE_BYTES)}",
             measured=int(timeline.size_bytes[small].mean()),
             unit="bytes",
@@ -333,11 +354,11 @@ def _synchronisation(attribution: Attribution) -> Iterator[Evidence]:
     )
 
 
-def _calls(attribution: Attribution, what: str, spans: Spans) -> Iterator[Evidence]:
+def _named_calls(attribution: Attribution, what: str, cause: str, rows: I64) -> Iterator[Evidence]:
+    """What a cause's time was spent in: the three calls, ranges or frames of `rows` that cover most of it."""
+    spans, timeline = attribution.spans(cause), attribution.timeline
     if not spans.total:
         return
-    timeline, calls = attribution.timeline, attribution.host.calls.row
-    rows = calls if len(calls) else timeline.rows(Kind.RANGE, Kind.PYTHON)
     inside = overlap(spans, timeline.start_ns[rows], timeline.end_ns[rows])
     total = np.zeros(len(timeline.names), np.int64)
     np.add.at(total, timeline.name[rows], inside)
@@ -352,6 +373,13 @@ def _calls(attribution: Attribution, what: str, spans: Spans) -> Iterator[Eviden
         status="slow" if spans.total > 0.05 * attribution.window_ns else "ok",
         detail=", ".join(f"{timeline.names[i]} {units.duration(int(total[i]))}" for i in top) or None,
     )
+
+
+def _compilation(attribution: Attribution) -> Iterator[Evidence]:
+    timeline = attribution.timeline
+    told = activities.named(timeline, timeline.rows(Kind.RANGE, Kind.OPERATOR, Kind.PYTHON), activities.COMPILER)
+    rows = np.concatenate((told, attribution.host.calls.of(Call.LOAD)))
+    yield from _named_calls(attribution, "compilation", "compile", rows)
 
 
 def _hidden(attribution: Attribution) -> Iterator[Evidence]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -25,10 +26,6 @@ class Remedy(NamedTuple):
 
 def _has(word: str) -> Callable[[Verdict], bool]:
     return lambda verdict: any(e.what == word and e.status != "ok" for e in verdict.evidence)
-
-
-def _seen(word: str) -> Callable[[Verdict], bool]:
-    return lambda verdict: any(e.what == word for e in verdict.evidence)
 
 
 def _copies_at_limit(verdict: Verdict) -> float | None:
@@ -60,6 +57,29 @@ def _unknown(verdict: Verdict) -> float | None:
     return None
 
 
+def _at(word: str, where: str) -> Callable[[Verdict], bool]:
+    return lambda verdict: any(e.what == word and where in e.where and e.status != "ok" for e in verdict.evidence)
+
+
+def _named_section(verdict: Verdict) -> str | None:
+    """The code that the largest serial section lies in, if a stack or a range names it."""
+    told = [e for e in verdict.evidence if e.what == "serial_sections"]
+    return told[0].where if told and told[0].status == "slow" else None
+
+
+def _in_float32(verdict: Verdict) -> bool:
+    """Whether kernels that take a good part of the device's time say that they multiply float32."""
+    table = verdict.tables.get("kernels")
+    rows = table.rows if table else ()
+    whole = sum(int(row[2] or 0) for row in rows)
+    return any(re.search(_FLOAT32, str(row[0])) and int(row[2] or 0) * 5 > whole for row in rows)
+
+
+_FLOAT32 = (
+    r"(?i)sgemm|f32f32_f32|simt_s|ffma|_fp32|scudnn|implicit_convolve_s|wgrad_alg0_engine<float|dgrad_engine<float"
+)
+_HALF = "half precision where the numbers allow it: torch.autocast, or TF32 with set_float32_matmul_precision('high')"
+
 REMEDIES: tuple[Remedy, ...] = (
     Remedy(
         "input", "raise num_workers of the DataLoader, with persistent_workers=True and prefetch_factor=4", "minutes"
@@ -76,15 +96,21 @@ REMEDIES: tuple[Remedy, ...] = (
         "copy",
         "pin the host memory (pin_memory=True) and copy with non_blocking=True",
         "minutes",
-        _seen("pageable_copies"),
+        _at("pageable_copies", "host to device"),
         _copies_at_limit,
     ),
     Remedy(
         "copy",
-        "copy the next batch on a side stream while this one computes",
+        "copy out into a pinned buffer that is kept (empty_like(pin_memory=True).copy_(x, non_blocking=True))",
+        "minutes",
+        _at("pageable_copies", "device to host"),
+        _copies_at_limit,
+    ),
+    Remedy(
+        "copy",
+        "copy on a side stream while the next batch computes",
         "hours",
-        lambda v: True,
-        lambda v: _unhidden(v, "copy"),
+        leaves=lambda v: _unhidden(v, "copy"),
     ),
     Remedy(
         "copy",
@@ -92,40 +118,36 @@ REMEDIES: tuple[Remedy, ...] = (
         "hours",
         leaves=_unknown,
     ),
-    Remedy("launch", "capture the step in a CUDA graph, or torch.compile(mode='reduce-overhead')", "hours"),
+    Remedy(
+        "launch",
+        "put the many small copies to the device into one: gather them in pinned memory, copy once",
+        "minutes",
+        _at("small_copies", "host to device"),
+        _unknown,
+    ),
+    Remedy(
+        "launch",
+        "read results back less often (.item(), .cpu(), printing a tensor): each waits until the queue is empty",
+        "minutes",
+        lambda v: _at("small_copies", "device to host")(v) or _has("synchronisation")(v),
+        _unknown,
+    ),
     Remedy(
         "launch",
         "fuse small kernels: torch.compile, fused optimizers (fused=True), foreach",
         "minutes",
         leaves=_unknown,
     ),
-    Remedy(
-        "launch",
-        "put the many small copies into one: gather them on the host in pinned memory, copy once",
-        "minutes",
-        _has("small_copies"),
-        _unknown,
-    ),
-    Remedy(
-        "launch",
-        "remove the waits in the step (.item(), .cpu(), print of a tensor), each drains the queue",
-        "minutes",
-        _has("synchronisation"),
-        _unknown,
-    ),
     Remedy("launch", "give the device more work a step: a larger batch", "minutes", leaves=_unknown),
-    Remedy(
-        "serial",
-        "move the work off the thread that feeds the GPU: a thread, a worker process, or the GPU itself",
-        "hours",
-    ),
+    Remedy("launch", "capture the step in a CUDA graph, or torch.compile(mode='reduce-overhead')", "hours"),
     Remedy(
         "serial",
         "record with with_stack=True, or with py-spy, to see which function it is",
         "minutes",
-        _has("serial_sections"),
+        lambda v: _named_section(v) is None,
         _unknown,
     ),
+    Remedy("serial", "move the work to another thread, a worker process, or the GPU itself", "hours"),
     Remedy("alloc", "keep the caching allocator's memory: no torch.cuda.empty_cache() in the step", "minutes"),
     Remedy(
         "alloc",
@@ -135,18 +157,13 @@ REMEDIES: tuple[Remedy, ...] = (
     ),
     Remedy(
         "compile",
-        "compile once: mark_dynamic or padding against recompilation, and a persistent cache (TORCHINDUCTOR_CACHE_DIR)",
+        "compile once: mark_dynamic or padding against recompilation, and a cache that stays (TORCHINDUCTOR_CACHE_DIR)",
         "hours",
     ),
     Remedy(
         "startup", "trace after a few warm-up steps if the steady state is the question", "seconds", leaves=_unknown
     ),
-    Remedy(
-        "startup",
-        "keep the process alive over jobs, load code eagerly while data is prepared (CUDA_MODULE_LOADING)",
-        "hours",
-        leaves=_unknown,
-    ),
+    Remedy("startup", "keep the process alive over jobs, so that contexts and code are loaded once", "hours"),
     Remedy(
         "network.imbalance", "even out the ranks' work: find out why the late rank is late and mend it there", "hours"
     ),
@@ -158,29 +175,25 @@ REMEDIES: tuple[Remedy, ...] = (
     ),
     Remedy(
         "network.collective",
-        "send less: bf16 gradients, gradient accumulation, sharding that fits the links",
-        "hours",
-        leaves=_unknown,
-    ),
-    Remedy(
-        "network.collective",
         "the links promise more than they carry: check the topology (nvidia-smi topo -m) and NCCL_DEBUG=INFO",
         "hours",
         _has("collective_rate"),
         _wires_at_limit,
     ),
     Remedy(
-        "network",
-        "record every rank: one trace can't tell the wire from waiting for a late rank",
-        "minutes",
+        "network.collective",
+        "send less: bf16 gradients, gradient accumulation, sharding that fits the links",
+        "hours",
         leaves=_unknown,
     ),
     Remedy(
-        "gpu.compute",
-        "lower precision where the numbers allow it (bf16, TF32: torch.set_float32_matmul_precision('high'))",
+        "network",
+        "record every rank: one trace can't tell the wire from waiting for a late rank",
         "minutes",
-        leaves=_unknown,
+        _has("missing_ranks"),
+        _unknown,
     ),
+    Remedy("gpu.compute", _HALF, "minutes", _in_float32, _unknown),
     Remedy("gpu.compute", "fuse: torch.compile, scaled_dot_product_attention", "hours", leaves=_unknown),
     Remedy("cpu", "more cores, or this work on a GPU", "days", leaves=_unknown),
     Remedy("disk", "read and write in another thread, or nearer: local disk, page cache", "hours"),
@@ -189,7 +202,7 @@ REMEDIES: tuple[Remedy, ...] = (
     Remedy("wait", "see what is waited for: the Python frames in the evidence name it", "hours", leaves=_unknown),
     Remedy(
         "unknown",
-        "record what ran: profile CUDA activities with graph kernels, or all threads with with_stack=True",
+        "record what ran: CUDA activities with the kernels of graphs, and all threads with with_stack=True",
         "minutes",
         leaves=_unknown,
     ),
@@ -201,6 +214,8 @@ def fixes_of(verdict: Verdict, culprit: Culprit | None = None) -> tuple[Fix, ...
 
     Where a late rank is known, the remedy for waiting for it is whatever helps that rank.
     """
+    if not verdict.answered:
+        return tuple(_for(verdict, verdict.share("unknown")))
     found: list[Fix] = []
     for share in verdict.ranked:
         if share.removable < WORTH * verdict.work:
@@ -211,8 +226,6 @@ def fixes_of(verdict: Verdict, culprit: Culprit | None = None) -> tuple[Fix, ...
                 do = f"on {culprit.rank}, which is late: {fix.do}"
                 found.append(Fix(cause=share.cause, do=do, effort=fix.effort, at_most=fix.at_most))
         found.extend(_for(verdict, share))
-    if not verdict.answered:
-        found.extend(_for(verdict, verdict.share("unknown")))
     return tuple(found)
 
 
@@ -228,11 +241,14 @@ _ORDER = {"seconds": 0, "minutes": 1, "hours": 2, "days": 3, "weeks": 4}
 
 def _for(verdict: Verdict, share: Share) -> Iterator[Fix]:
     family = share.cause.split(".")[0] if share.cause.startswith("input") else share.cause
+    section = _named_section(verdict) if family == "serial" else None
+    if section is not None:
+        yield Fix(cause=share.cause, do=f"look at what {section} does or waits for there", effort="minutes")
     for remedy in sorted((r for r in REMEDIES if r.cause == family), key=lambda r: _ORDER[r.effort]):
         if not remedy.applies(verdict):
             continue
         left = remedy.leaves(verdict)
-        rest = None if left is None else verdict.work - share.removable * (1 - min(left, 1.0))
+        rest = None if left is None else verdict.work - share.high * (1 - min(left, 1.0))
         at_most = verdict.work / rest if rest and rest > 0 else None
         if at_most is None or at_most >= LEAST_FACTOR:
             yield Fix(cause=share.cause, do=remedy.do, effort=remedy.effort, at_most=at_most)

@@ -28,6 +28,8 @@ HANDING_NS = 5_000_000
 SLOW_LAUNCH_NS = 200_000
 #: A call that takes longer, while the device is idle, is doing something once: a context, a module, a handle.
 ONE_OFF_NS = 1_000_000
+#: The slowest that a host was seen to stage a pageable copy, page faults and all, is twice as fast as this.
+STAGING_BYTES_PER_S = 500_000_000
 #: Less than this share of the launches does not make a thread a feeding one.
 FEEDING_SHARE = 0.01
 
@@ -134,7 +136,7 @@ def observe(timeline: Timeline, all_calls: Calls, device_busy: Spans, first_devi
         looking=framed(activities.LOOKER),
         talking=framed(activities.TALKER),
         dispatch=join([_dispatch(timeline, instants, calls), spans(calls.of(Call.LAUNCH))]),
-        computing=spans(_leaves(timeline, rows(Kind.OPERATOR))) if not len(device_busy.start) else NONE,
+        computing=_computing(timeline, rows(Kind.OPERATOR)) if not len(device_busy.start) else NONE,
         elsewhere=_elsewhere(timeline, np.concatenate([*held, called(Call.ALLOC, Call.LOAD)]), work),
         alive=spans(rows(Kind.CALL, Kind.OPERATOR, Kind.RANGE, Kind.PYTHON)),
         blocked=_blocked(timeline, calls, work, device_busy),
@@ -150,13 +152,20 @@ def _one_off(timeline: Timeline, calls: Calls, first_device_ns: int) -> NDArray[
     """
     length = timeline.end_ns[calls.row] - timeline.start_ns[calls.row]
     setup = ~calls.are(Call.SYNC, Call.COPY, Call.GRAPH) & (length > ONE_OFF_NS)
-    early = timeline.start_ns[calls.row] < first_device_ns
-    out: NDArray[np.bool_] = setup & (early | calls.are(Call.LAUNCH, Call.OTHER))
+    early = (timeline.start_ns[calls.row] < first_device_ns) & _of_driver(timeline, calls)
+    out: NDArray[np.bool_] = setup & (early | calls.are(Call.LAUNCH))
     for name in set(timeline.name[calls.row[setup & ~out]].tolist()):
         like = timeline.name[calls.row] == name
         usual = float(np.median(length[like]))
         out |= setup & like & (length > 10 * ONE_OFF_NS) & (length > 100 * usual)
     return out
+
+
+def _of_driver(timeline: Timeline, calls: Calls) -> NDArray[np.bool_]:
+    """One flag a call: whether it is CUDA's or HIP's; a runtime that serves requests has calls that set nothing up."""
+    ours = np.zeros(len(timeline.names), bool)
+    ours[timeline.name[activities.named(timeline, calls.row, r"^(cuda|cu|hip)[A-Z]")]] = True
+    return np.asarray(ours[timeline.name[calls.row]])
 
 
 def _traced_graphs(timeline: Timeline, graphs: I64) -> Spans:
@@ -189,7 +198,9 @@ def _host_collectives(timeline: Timeline, *, cpu_only: bool) -> Spans:
 
 
 def _staging(timeline: Timeline, copies: I64) -> Spans:
-    """Copy calls that take about as long as their copy: the host moves pageable memory through a staging buffer."""
+    """Copy calls in which the host moves pageable memory through a staging buffer: they take about as long as their
+    copy, or as long as that many bytes take a host that faults its pages in.
+    """
     moved = timeline.rows(Kind.COPY)
     moved = moved[timeline.correlation[moved] >= 0]
     if not len(moved) or not len(copies):
@@ -198,8 +209,11 @@ def _staging(timeline: Timeline, copies: I64) -> Spans:
     key = timeline.correlation[moved][order]
     at = np.minimum(np.searchsorted(key, timeline.correlation[copies]), len(key) - 1)
     own = moved[order[at]]
-    lasts = np.where(key[at] == timeline.correlation[copies], timeline.end_ns[own] - timeline.start_ns[own], 0)
-    return spans_of(timeline, copies[2 * lasts >= timeline.end_ns[copies] - timeline.start_ns[copies]])
+    known = key[at] == timeline.correlation[copies]
+    lasts = 2 * (timeline.end_ns[own] - timeline.start_ns[own])
+    staged = timeline.size_bytes[own] * 1_000_000_000 // STAGING_BYTES_PER_S
+    took = timeline.end_ns[copies] - timeline.start_ns[copies]
+    return spans_of(timeline, copies[known & (took <= np.maximum(lasts, staged))])
 
 
 def _instants(timeline: Timeline, rows: I64) -> I64:
@@ -224,15 +238,10 @@ def _runs(instants: I64, most_ns: int = QUIET_NS) -> Spans:
     return union(instants[np.append(0, quiet + 1)], instants[np.append(quiet, len(instants) - 1)])
 
 
-def _leaves(timeline: Timeline, rows: I64) -> I64:
-    """The operators that call no other, less the collectives: where a CPU job's work is done."""
-    talk = activities.named(timeline, rows, activities.HOST_COLLECTIVE)
-    order = rows[np.lexsort((-timeline.end_ns[rows], timeline.start_ns[rows], timeline.lane[rows]))]
-    lane, start, end = timeline.lane[order], timeline.start_ns[order], timeline.end_ns[order]
-    leaf = np.ones(len(order), bool)
-    leaf[:-1] = (lane[1:] != lane[:-1]) | (start[1:] >= end[:-1])
-    leaves = order[leaf]
-    return np.asarray(leaves[~among(leaves, talk)])
+def _computing(timeline: Timeline, operators: I64) -> Spans:
+    """When a CPU job's operators are at work: all of them but the collectives, which only wait."""
+    talk = activities.named(timeline, operators, activities.HOST_COLLECTIVE)
+    return subtract(spans_of(timeline, operators[~among(operators, talk)]), spans_of(timeline, talk))
 
 
 def _elsewhere(timeline: Timeline, held: I64, work: Mapping[int, Spans]) -> Spans:

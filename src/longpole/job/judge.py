@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from longpole import units
 from longpole.errors import UsageError
 from longpole.job import ranks, tables
 from longpole.job.attribution import Attribution
@@ -18,8 +19,13 @@ from longpole.verdict import UNBINDABLE, Evidence, Share, Subject, Table, Verdic
 #: Two removable amounts that differ by less than this part of the work can't be told apart: run to run, the traces of
 #: one job on one H200 differ by one to two percent.
 NOISE = 0.02
+#: A device that works this part of the window paces the job as much as a host that would give no more than this.
+PACED = 0.75
+SLACK = 0.15
 #: What the profiler's slow-down is taken from, in this order: it adds to every operator and call, so to dispatching.
-SLOWED = ("launch", "alloc", "serial", "cpu", "input")
+SLOWED = ("launch", "alloc", "cpu")
+#: A slow-down that leaves more than this part of the window unaccounted for is not the profiler's.
+FAR = 0.1
 
 
 def judge_rank(attribution: Attribution, waits: Waits, *, kind: str, name: str, bare_step_ns: int | None) -> Verdict:
@@ -130,29 +136,39 @@ def _share(cause: str, amount: int, gain: Gain) -> Share:
 def _noise(shares: Sequence[Share], window_ns: int) -> int:
     """How far the two largest removable amounts must lie apart; the profiler's slow-down counts as noise."""
     able = [s for s in shares if s.cause not in UNBINDABLE]
+    paced = next((s for s in able if s.cause == "gpu.compute" and s.amount >= PACED * window_ns), None)
+    if paced is not None and able[0] is not paced and able[0].removable <= SLACK * window_ns < paced.high:
+        # The device works nearly all the time and the host has next to no lead: neither gives much without the other.
+        return able[0].removable
     slack = max((s.high - s.low for s in able[:2] if s.cause in SLOWED), default=0)
     return max(int(NOISE * window_ns), slack)
 
 
 def _corrected(shares: Sequence[Share], window_ns: int, steps: int, bare_step_ns: int) -> tuple[Share, ...]:
-    """Charge the profiler with what a traced step takes longer than a bare one, what it slowed with as much less."""
+    """Charge the profiler with what a traced step takes longer than a bare one, and what it slowed with as much less.
+
+    The measured slow-down takes the place of the estimated one, so what is left has one number and no range.
+    """
     if not steps:
         raise UsageError("--bare-step needs steps, and none were found in this trace: mark them with profiler.step()")
     by_cause = {s.cause: s for s in shares}
     known = by_cause["profiler"].amount if "profiler" in by_cause else 0
     excess = window_ns - steps * bare_step_ns - known
-    if excess <= 0:
-        return tuple(shares)
     taken = 0
     for cause in SLOWED:
         share = by_cause.get(cause)
-        if share is None or taken == excess:
+        if share is None or excess <= taken:
             continue
         part = min(share.amount, excess - taken)
         taken += part
         left = share.amount - part
-        best = min(max(share.removable - part, 0), left)
-        by_cause[cause] = Share(cause=cause, amount=left, removable=best, removable_low=best, removable_high=best)
-    total = known + taken
-    by_cause["profiler"] = Share(cause="profiler", amount=total, removable=total)
+        best = min(max(share.high - part, 0), left)
+        by_cause[cause] = Share(cause=cause, amount=left, removable=best)
+    if excess - taken > FAR * window_ns:
+        raise UsageError(
+            f"--bare-step: a traced step takes {units.duration(window_ns // steps)} and dispatching is too little to "
+            "account for the difference; such a trace does not stand for a bare run"
+        )
+    if taken:
+        by_cause["profiler"] = Share(cause="profiler", amount=known + taken, removable=known + taken)
     return tuple(s for s in by_cause.values() if s.amount)

@@ -29,6 +29,8 @@ _OPERATION = re.compile(
 #: a clock is still good if the ends disagree by less than this part of the time from one collective to the next.
 AGREE_NS = 200_000
 AGREE_SHARE = 0.25
+#: Less waiting than this is how far the ends of one collective lie apart anyway; nobody was late.
+FELT_NS = 20_000
 #: Fewer matched collectives than this do not carry a clock.
 LEAST_MATCHES = 3
 #: A trace may begin a few collectives before another.
@@ -73,7 +75,7 @@ class Waits:
 
     `waiting` is before the last rank came, `wire` after; `early` is the part of waiting that an evenly loaded job would
     have too (before the median rank came). `holding` is when this rank kept others waiting, and `late_ns` that time
-    with `last_in` the collectives it was the last in.
+    with `last_in` the collectives in which it was the last and the others felt it.
     """
 
     waiting: Spans = NONE
@@ -281,7 +283,7 @@ def _hold(found: Matched, attributions: Sequence[Attribution], clocks: Sequence[
         begin = np.maximum(last - cost, usual)
         held = union(begin + offset, found.start_ns[at] + offset)
         account.holding = join([account.holding, held])
-        mine = last_rank == at
+        mine = (last_rank == at) & (cost > FELT_NS)
         account.late_ns += int(cost[mine].sum())
         account.last_in += int(mine.sum())
 

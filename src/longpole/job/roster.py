@@ -48,11 +48,11 @@ def notes_of_job(attributions: Sequence[Attribution], meeting: Meeting, names: S
                 f"{'ahead of' if clock.offset_ns > 0 else 'behind'} that of {names[0]}; "
                 f"aligned on the ends of {clock.matches} collectives"
             )
-    if any(a.spans("network").total for a in attributions) and not meeting.count:
-        notes.append("no collective could be matched across the ranks: their time in collectives is not split")
     short = _missing_ranks(attributions)
     if short:
         notes.append(short)
+    elif any(a.spans("network").total for a in attributions) and not meeting.count:
+        notes.append("no collective could be matched across the ranks: their time in collectives is not split")
     return notes
 
 
@@ -86,7 +86,8 @@ def _stragglers(
             unit="ns",
             status="slow",
             source=f"{meeting.count:,} collectives matched across {len(attributions)} ranks",
-            detail=f"last in {waits.last_in:,} of {meeting.count:,} collectives; meanwhile it was in {what}",
+            detail=f"the others waited {units.duration(waits.late_ns)} for it, in {waits.last_in:,} of "
+            f"{meeting.count:,} collectives; meanwhile it was in {what}",
         )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longpole.job.activities import named
+from longpole.job.activities import Calls, named
 from longpole.timeline.columns import I64, Kind, Timeline
 from longpole.timeline.intervals import distinct
 
@@ -49,6 +49,29 @@ def steps_of(timeline: Timeline) -> Steps:
         return marked
     repeated = _repeated(timeline)
     return repeated if len(repeated) > 1 else marked
+
+
+def paced(timeline: Timeline, steps: Steps, calls: Calls, work: I64, end_ns: int) -> Steps:
+    """The steps by when they were done: the device's last work that each launched, where the host runs ahead of it.
+
+    A host that runs ahead marks short steps, and then a long one where the queue is full; no step of the job was long.
+    What follows the last mark (a save, the queue) belongs to the last step.
+    """
+    if not len(steps):
+        return steps
+    sent = calls.row[timeline.correlation[calls.row] >= 0]
+    sent = sent[np.argsort(timeline.correlation[sent], kind="stable")]
+    done = steps.end_ns.copy()
+    if len(sent) and len(work):
+        key = timeline.correlation[sent]
+        at = np.minimum(np.searchsorted(key, timeline.correlation[work]), len(key) - 1)
+        known = key[at] == timeline.correlation[work]
+        step = np.searchsorted(steps.end_ns, timeline.start_ns[sent[at]], "right")
+        known &= step < len(steps)
+        np.maximum.at(done, step[known], timeline.end_ns[work[known]])
+    done[-1] = max(int(done[-1]), end_ns)
+    done = np.maximum.accumulate(done)
+    return Steps(np.maximum(steps.start_ns, np.append(steps.start_ns[:1], done[:-1])), done, steps.told_by)
 
 
 def marks_of(timeline: Timeline) -> tuple[int, int] | None:

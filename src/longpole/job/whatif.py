@@ -40,6 +40,7 @@ def gains_of(
     busy = join([device.kernels, device.collectives, device.copies])
     runs = union(busy.start, busy.end + RUN_GAP_NS)
     blocked = overlap(attribution.host.blocked, runs.start, runs.end)
+    hosted = attribution.host.feeding.any()  # without host events nobody knows what the device waits for
     beneath = {
         "gpu.compute": join([device.collectives, device.copies]),
         **dict.fromkeys(("network", "network.collective", "network.imbalance"), device.copies),
@@ -50,13 +51,13 @@ def gains_of(
         working = intersect(spans, busy)
         alone = subtract(working, beneath[cause]) if cause in beneath else working
         mine = overlap(alone, runs.start, runs.end)
-        waited = int(np.minimum(mine, blocked).sum())
+        waited = int((np.minimum(mine, blocked) if hosted else mine).sum())
         idle = subtract(spans, busy)
         goes = idle.total - intersect(idle, attribution.host.elsewhere).total
         high = max(alone.total, waited) + goes
         if cause == "launch":
             goes = max(goes - slowed(attribution, idle), 0)
-        out[cause] = Gain(best=waited + goes, low=waited + goes, high=high)
+        out[cause] = Gain(best=waited + goes, low=(waited if hosted else 0) + goes, high=high)
     return out
 
 

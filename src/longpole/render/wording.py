@@ -39,9 +39,9 @@ PHRASES: dict[str, Phrase] = {
     "network": Phrase("is communication that nothing hides", "hiding the communication"),
     "network.collective": Phrase("is communication on the wire that nothing hides", "hiding the communication"),
     "network.imbalance": Phrase("waits for a late rank", "bringing the late rank up to the others"),
-    "copy": Phrase("is copies between host and device that nothing hides", "hiding the copies"),
+    "copy": Phrase("is copying that nothing hides", "hiding the copies"),
     "launch": Phrase("has the GPU wait for the host to dispatch kernels", "instant dispatch"),
-    "serial": Phrase("has the GPU wait for one host thread that computes", "taking the serial section away"),
+    "serial": Phrase("waits for one host thread", "taking the serial section away"),
     "alloc": Phrase("is blocked in device memory allocation", "allocating nothing"),
     "gpu.compute": Phrase("is kernels at work", "infinitely fast kernels"),
     "gpu.memory": Phrase("is kernels at work, bound by device memory", "infinitely fast device memory"),
@@ -55,6 +55,8 @@ PHRASES: dict[str, Phrase] = {
 EFFORTS = ("seconds", "minutes", "hours", "days", "weeks")
 #: What makes people buy a faster GPU; the answer says what it would give where something else binds.
 _KERNELS = ("gpu.compute", "gpu.memory")
+#: A job is called healthy where no other link can give more than this part of the work.
+_LITTLE = 0.1
 _LAST = {"profiler": 1, "unknown": 2}
 _SETTLES = {
     "job": "record CPU and CUDA activities together, with Python functions (with_stack=True), and give every rank.",
@@ -65,6 +67,14 @@ _SETTLES = {
 def phrase(cause: str) -> Phrase:
     """The words for a cause; plain ones for a cause that has none of its own."""
     return PHRASES.get(cause, Phrase(f"is charged to {plain(cause)}", f"removing {plain(cause)}"))
+
+
+def _said(verdict: Verdict, share: Share) -> Phrase:
+    """The words for a cause of this verdict; a job without a GPU is not told of one."""
+    words = phrase(share.cause)
+    if any(s.cause in (*_KERNELS, "launch") and s.amount for s in verdict.shares) or not verdict.share("cpu").amount:
+        return words
+    return Phrase(*(text.replace("the GPU", "the job") for text in words))
 
 
 def chain(verdict: Verdict) -> tuple[Share, ...]:
@@ -131,12 +141,10 @@ def answer(verdict: Verdict) -> str:
         return f"Not enough was seen: {percent(verdict, unseen)} of {_whole(verdict)} is unknown{seen}."
     if verdict.tied:
         first, second = verdict.ranked[:2]
-        return (
-            f"No single link binds: {_named(verdict, first)} and {_named(verdict, second)} "
-            "are within the measurement's noise of each other."
-        )
-    charged = phrase(leader.cause).charged
-    return f"{plain(leader.cause)} binds: {percent(verdict, leader)} of {_whole(verdict)} {charged}."
+        return f"No single link binds: {_named(verdict, first)} and {_named(verdict, second)} are too close to call."
+    charged = _said(verdict, leader).charged
+    unsure = "; whether it computes or waits, the trace does not show" if _silent(verdict, leader) else ""
+    return f"{plain(leader.cause)} binds: {percent(verdict, leader)} of {_whole(verdict)} {charged}{unsure}."
 
 
 def consequence(verdict: Verdict) -> str:
@@ -147,12 +155,19 @@ def consequence(verdict: Verdict) -> str:
     if verdict.tied:
         first, second = verdict.ranked[:2]
         return _sentence(f"{_gives(verdict, first)}, {_gives(verdict, second)}; fix the cheaper one, then look again.")
-    if leader.cause in HEALTHY:
+    if leader.cause in HEALTHY and _alone(verdict, leader):
         return _healthy(verdict, leader)
     other = _rival(verdict, leader)
     if other is None:
         return _sentence(f"{_gives(verdict, leader)}.")
     return _sentence(f"{_gives(verdict, leader)}; even {_would(verdict, other)}.")
+
+
+def _silent(verdict: Verdict, leader: Share) -> bool:
+    """Whether a serial section is mostly silence: no stack or range says what the thread did."""
+    told = [e for e in verdict.evidence if e.what == "serial_sections" and e.measured is not None]
+    unsure = sum(float(e.measured or 0) for e in told if e.status == "unknown")
+    return leader.cause == "serial" and unsure * 2 >= sum(float(e.measured or 0) for e in told)
 
 
 def straggler(verdict: Verdict) -> str | None:
@@ -161,6 +176,8 @@ def straggler(verdict: Verdict) -> str | None:
     if not late or verdict.share("network.imbalance").removable * 10 < verdict.work:
         return None
     who, doing = plain(late[0].where), plain(late[0].detail or "")
+    if len(late) > 1 and float(late[1].measured or 0) * 2 > float(late[0].measured or 0):
+        return _sentence(f"{who} and {plain(late[1].where)} take turns being late.")
     return _sentence(f"{who} is late: {doing}" if doing else f"{who} is late").rstrip(".") + "."
 
 
@@ -229,12 +246,14 @@ def _named(verdict: Verdict, share: Share) -> str:
 def _gives(verdict: Verdict, share: Share) -> str:
     text = ceiling(verdict, share)
     exact = not text.startswith("more than") and " - " not in text
-    return f"{phrase(share.cause).removing} gives {'up to ' if exact else ''}{text}"
+    removing = _said(verdict, share).removing
+    gives = "give" if removing.startswith(("infinitely fast kernels", "instant file")) else "gives"
+    return f"{removing} {gives} {'up to ' if exact else ''}{text}"
 
 
 def _would(verdict: Verdict, share: Share) -> str:
     text = ceiling(verdict, share)
-    return f"{phrase(share.cause).removing} would give {'nothing' if text == units.factor(1.0) else text}"
+    return f"{_said(verdict, share).removing} would give {'nothing' if text == units.factor(1.0) else text}"
 
 
 def _rival(verdict: Verdict, leader: Share) -> Share | None:
@@ -243,6 +262,13 @@ def _rival(verdict: Verdict, leader: Share) -> Share | None:
     if kernels:
         return kernels[0]
     return None if verdict.runner_up is None else verdict.share(verdict.runner_up)
+
+
+def _alone(verdict: Verdict, leader: Share) -> bool:
+    """Whether no other link could give much, and little was not seen: only then is a job healthy."""
+    others = [s for s in verdict.ranked if s.cause not in HEALTHY]
+    most = max((s.high for s in others), default=0)
+    return most <= _LITTLE * verdict.work and verdict.share("unknown").amount <= _LITTLE / 2 * verdict.window.amount
 
 
 def _healthy(verdict: Verdict, leader: Share) -> str:
