@@ -68,7 +68,8 @@ def _fact_of(attribution: Attribution, way: Way, rows: I64) -> Iterator[Evidence
     sized = rows[timeline.size_bytes[rows] >= 0]
     size = int(timeline.size_bytes[sized].sum())
     busy = int((timeline.end_ns[sized] - timeline.start_ns[sized]).sum())
-    ours = union(timeline.start_ns[sized], timeline.end_ns[sized])
+    shown = sized if len(sized) else rows
+    ours = union(timeline.start_ns[shown], timeline.end_ns[shown])
     felt = intersect(ours, join([attribution.spans("copy"), attribution.spans("checkpoint")])).total
     rate = size / busy * 1e9 if size and busy else None
     limit = link_rate(attribution) if way.direction in ("HtoD", "DtoH") else None

@@ -37,7 +37,6 @@ def facts_of(attribution: Attribution, charged: Mapping[str, Spans], waits: Wait
         *wire_facts(attribution, waits),
         *copy_facts(attribution),
         *_small_copies(attribution),
-        *_alone(attribution),
         *_loader(attribution),
         *_saves(attribution),
         *_dispatch(attribution),
@@ -137,10 +136,10 @@ def _steps(attribution: Attribution) -> Iterator[Evidence]:
         "steps",
         "mean",
         source,
-        measured=int(length.mean()),
+        measured=int(rest.mean()),
         unit="ns",
-        detail=f"{len(steps)} steps; median {units.duration(median)}, 10th to 90th percentile "
-        f"{units.duration(low)} to {units.duration(high)}" + (f" after the first {warm}" if warm else ""),
+        detail=f"{len(rest)} steps; median {units.duration(median)}, 10th to 90th percentile "
+        f"{units.duration(low)} to {units.duration(high)}",
     )
     worst = int(np.argmax(rest))
     if rest[worst] > WARM_TIMES * median:
@@ -164,7 +163,7 @@ def _steps(attribution: Attribution) -> Iterator[Evidence]:
             measured=int(length[:warm].mean()),
             limit=int(rest.mean()),
             unit="ns",
-            detail="the mean of the first steps against that of the rest",
+            detail="the mean of the first steps against that of the rest; the shares cover both",
         )
 
 
@@ -230,7 +229,8 @@ def _network(charged: Mapping[str, Spans]) -> list[Spans]:
     return [spans for cause, spans in charged.items() if cause.split(".")[0] == "network" and cause != "network.io"]
 
 
-def _alone(attribution: Attribution) -> Iterator[Evidence]:
+def alone_facts(attribution: Attribution) -> Iterator[Evidence]:
+    """That a rank of several was recorded alone, where it matters."""
     timeline = attribution.timeline
     if attribution.spans("network").total and (timeline.world_size or 0) > 1:
         yield _fact(

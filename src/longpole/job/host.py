@@ -152,8 +152,9 @@ def _one_off(timeline: Timeline, calls: Calls, first_device_ns: int) -> NDArray[
     """
     length = timeline.end_ns[calls.row] - timeline.start_ns[calls.row]
     setup = ~calls.are(Call.SYNC, Call.COPY, Call.GRAPH) & (length > ONE_OFF_NS)
-    early = (timeline.start_ns[calls.row] < first_device_ns) & _of_driver(timeline, calls)
-    out: NDArray[np.bool_] = setup & (early | calls.are(Call.LAUNCH))
+    ours = _of_driver(timeline, calls)
+    early = (timeline.start_ns[calls.row] < first_device_ns) & ours
+    out: NDArray[np.bool_] = setup & (early | calls.are(Call.LAUNCH) | (calls.are(Call.OTHER) & ours))
     for name in set(timeline.name[calls.row[setup & ~out]].tolist()):
         like = timeline.name[calls.row] == name
         usual = float(np.median(length[like]))

@@ -8,7 +8,7 @@ from longpole import units
 from longpole.errors import UsageError
 from longpole.job import ranks, tables
 from longpole.job.attribution import Attribution
-from longpole.job.evidence import facts_of, notes_of
+from longpole.job.evidence import alone_facts, facts_of, notes_of
 from longpole.job.fixes import Culprit, fixes_of
 from longpole.job.ranks import Meeting, Waits
 from longpole.job.roster import facts_of_job, facts_of_part, notes_of_job
@@ -39,7 +39,7 @@ def judge_rank(attribution: Attribution, waits: Waits, *, kind: str, name: str, 
         subject=Subject(kind, name),
         window_ns=attribution.window_ns,
         shares=shares,
-        facts=facts_of(attribution, charged, waits),
+        facts=[*facts_of(attribution, charged, waits), *(alone_facts(attribution) if kind == "job" else ())],
         tables_={**tables.of_steps(attribution, charged), **tables.of_kernels(attribution)},
         notes=notes_of(attribution, charged),
     )
