@@ -38,7 +38,7 @@ def job(*, save_after: set[int], steps: int = 10, before: float = 0, pause: floa
             mine += before + 20 + pause
         trace.step(number, at, mine)
         at += mine
-    return train(trace, at)
+    return trace.launch(at, 0.1)
 
 
 def test_copies_out_between_two_steps_with_silence_after_them_are_a_save() -> None:

@@ -79,7 +79,12 @@ def test_a_part_that_is_not_known_has_no_limit() -> None:
 def test_copies_without_bytes_have_no_rate() -> None:
     (fact,) = told(judged(copying("Pageable", 20, -1)), "pageable_copies")
     assert fact.measured is None
-    assert fact.status == "unknown"
+
+
+def test_copies_without_bytes_that_set_the_pace_are_not_ok() -> None:
+    v = judged(copying("Pageable", 20, -1))
+    assert v.binding == "copy"
+    assert told(v, "pageable_copies")[0].status == "unknown"
 
 
 def test_each_way_is_a_fact_of_its_own() -> None:
@@ -102,7 +107,7 @@ def test_many_small_copies_are_told_to_be_put_together() -> None:
     assert v.binding == "launch"
     (fact,) = told(v, "small_copies")
     assert (fact.measured, fact.status) == (4096, "slow")
-    assert any("put the many small copies into one" in fix.do for fix in v.fixes)
+    assert any("put the many small copies to the device into one" in fix.do for fix in v.fixes)
 
 
 def test_few_small_copies_are_not() -> None:

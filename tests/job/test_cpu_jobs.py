@@ -22,6 +22,21 @@ def test_operators_of_several_threads_count_once() -> None:
     assert charged(v) == pytest.approx({"cpu": 50})
 
 
+def test_a_gpu_that_is_named_and_was_not_recorded_is_unknown() -> None:
+    trace = Trace(device="NVIDIA H200")
+    for at in every(10, 5):
+        trace.op("aten::addmm", at, 9.9)
+    v = judged(trace)
+    assert charged(v) == pytest.approx({"unknown": 49.9})
+    assert v.exit_code == 3
+    assert any("profile with CUDA activities" in note for note in v.notes)
+
+
+def test_a_collective_of_gpus_names_them_too() -> None:
+    v = judged(Trace(device=None).op("aten::addmm", 0, 10).range("nccl:all_reduce", 4, 2))
+    assert charged(v) == {"unknown": 10}
+
+
 def test_silence_of_a_cpu_job_is_serial() -> None:
     trace = Trace(device=None)
     for at in every(20, 5):
@@ -83,7 +98,6 @@ def test_a_job_that_only_loads_no_kernels_but_calls_the_device_is_no_cpu_job() -
     assert v.exit_code == 3
 
 
-@pytest.mark.xfail(reason="the own time of an operator that calls another is serial, not work", strict=True)
 def test_the_own_time_of_an_operator_that_calls_another_is_work() -> None:
     trace = Trace(device=None)
     for at in every(10, 5):

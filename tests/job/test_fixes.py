@@ -1,6 +1,7 @@
 """What to do about each cause, the cheapest first, and how much it can give."""
 
 import pytest
+from tests.job.builder import Trace, judged
 
 from longpole.job.causes import CAUSES
 from longpole.job.fixes import LEAST_FACTOR, REMEDIES, Culprit, fixes_of
@@ -27,8 +28,14 @@ def verdict(evidence: tuple[Evidence, ...] = (), **removable: int) -> Verdict:
     return v
 
 
-def fact(what: str, status: Status = "slow", measured: float | None = None, limit: float | None = None) -> Evidence:
-    return Evidence(what=what, where="here", status=status, measured=measured, limit=limit)
+def fact(
+    what: str,
+    status: Status = "slow",
+    measured: float | None = None,
+    limit: float | None = None,
+    where: str = "host to device",
+) -> Evidence:
+    return Evidence(what=what, where=where, status=status, measured=measured, limit=limit)
 
 
 def test_every_remedy_is_for_a_cause_that_is_explained() -> None:
@@ -81,6 +88,11 @@ def test_pinning_is_not_advised_where_nothing_is_pageable_nor_where_it_gives_not
     assert not any(f.do.startswith("pin") for f in fixes_of(at_limit))
 
 
+def test_every_rank_is_to_be_recorded_where_some_are_missing() -> None:
+    assert any("record every rank" in f.do for f in fixes_of(verdict((fact("missing_ranks", "unknown"),), network=500)))
+    assert not any("record every rank" in f.do for f in fixes_of(verdict(network=500)))
+
+
 def test_without_a_limit_no_number_is_promised() -> None:
     fix = next(
         f for f in fixes_of(verdict((fact("pageable_copies", measured=1e9),), copy=500)) if f.do.startswith("pin")
@@ -92,6 +104,43 @@ def test_overlap_gives_no_more_than_the_kernels_last() -> None:
     v = verdict(copy=600, gpu__compute=300)
     fix = next(f for f in fixes_of(v) if "side stream" in f.do)
     assert fix.at_most == pytest.approx(1000 / (1000 - 300))
+
+
+def test_results_are_copied_out_into_pinned_memory() -> None:
+    v = verdict((fact("pageable_copies", measured=10e9, limit=50e9, where="device to host, pageable"),), copy=500)
+    fixes = fixes_of(v)
+    assert not any(f.do.startswith("pin the host memory") for f in fixes)
+    fix = next(f for f in fixes if f.do.startswith("copy out into a pinned buffer"))
+    assert fix.at_most == pytest.approx(1000 / 600)
+
+
+def test_small_copies_are_gathered_to_the_device_and_read_back_less_often_from_it() -> None:
+    there = {f.do[:4] for f in fixes_of(verdict((fact("small_copies"),), launch=500))}
+    back = {f.do[:4] for f in fixes_of(verdict((fact("small_copies", where="device to host"),), launch=500))}
+    assert "put " in there - back
+    assert "read" in back - there
+
+
+def test_a_serial_section_with_a_name_is_to_be_looked_at_one_without_to_be_recorded() -> None:
+    named = fixes_of(verdict((fact("serial_sections", where="train.py(9): crop"),), serial=500))
+    assert named[0].do.startswith("look at what train.py(9): crop does")
+    assert not any("with_stack" in f.do for f in named)
+    nameless = fixes_of(verdict((fact("serial_sections", "unknown", where="between a and b"),), serial=500))
+    assert any("with_stack" in f.do for f in nameless)
+
+
+def test_half_precision_is_advised_where_kernels_multiply_float32() -> None:
+    for name, advised in (("ampere_sgemm_128x64_tn", True), ("nvjet_hsh_256x128_tn", False)):
+        v = judged(Trace().launch(0, 50, name=name).sync(0.1, 49.95))
+        assert v.binding == "gpu.compute"
+        assert any("half precision" in f.do for f in v.fixes) is advised
+
+
+def test_the_upper_end_of_a_range_is_what_a_fix_gives_at_most() -> None:
+    share = Share(cause="input", amount=600, removable=200, removable_high=500)
+    rest = Share(cause="other", amount=400, removable=0)
+    v = Verdict(subject=Subject("job", "t"), window=Window(1000, "ns"), shares=(share, rest))
+    assert next(f for f in fixes_of(v) if "num_workers" in f.do).at_most == pytest.approx(2.0)
 
 
 def test_a_save_in_the_background_still_copies_out() -> None:
@@ -115,7 +164,7 @@ def test_a_late_ranks_remedy_is_its_own() -> None:
 
 def test_what_is_not_answered_is_to_be_recorded() -> None:
     found = fixes_of(verdict(input=200, unknown=500))
-    assert found[-1].cause == "unknown"
+    assert found and {f.cause for f in found} == {"unknown"}
     assert not any(f.cause == "unknown" for f in fixes_of(verdict(input=600, unknown=100)))
 
 

@@ -83,10 +83,31 @@ def test_a_bare_step_that_is_no_shorter_changes_nothing() -> None:
     assert judged(slowed(), bare_step_ms=25).shares == judged(slowed()).shares
 
 
-def test_a_bare_step_shorter_than_all_that_can_be_slowed_takes_all_of_it() -> None:
-    v = judged(slowed(), bare_step_ms=0.001)
+def test_a_bare_step_may_take_all_the_dispatching_there_is() -> None:
+    v = judged(slowed(), bare_step_ms=4.5)
     assert "launch" not in charged(v)
-    assert charged(v)["profiler"] + charged(v)["gpu.compute"] == pytest.approx(v.window.amount / MS, rel=0.01)
+    assert v.binding == "gpu.compute"
+
+
+def test_a_bare_step_that_dispatching_cannot_account_for_is_refused() -> None:
+    with pytest.raises(UsageError, match="does not stand for a bare run"):
+        judged(slowed(), bare_step_ms=1)
+
+
+def test_a_measured_slow_down_takes_the_place_of_the_estimated_one() -> None:
+    launch = judged(slowed(), bare_step_ms=12).share("launch")
+    assert launch.low == launch.removable == launch.high
+
+
+def test_a_device_that_works_nearly_all_the_time_ties_with_a_host_that_has_no_lead() -> None:
+    """Kernels back to back, handed over just in time: neither gives much without the other."""
+    trace = Trace()
+    for at in every(1, 50):
+        trace.launch(at, 0.9)
+    v = judged(trace)
+    assert charged(v)["gpu.compute"] > 0.75 * v.window.amount / MS
+    assert v.binding is None and v.tied and v.exit_code == 0
+    assert {v.ranked[0].cause, v.runner_up} == {"launch", "gpu.compute"}
 
 
 def test_a_bare_step_needs_steps() -> None:

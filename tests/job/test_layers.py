@@ -243,12 +243,20 @@ def test_a_launch_that_loads_code_is_start_up() -> None:
 
 
 def test_silence_before_a_one_off_call_belongs_to_starting_up() -> None:
-    trace = (
-        Trace().launch(0, 0.5).op("aten::conv2d", 0.6, 0.1).call("cudaGetDeviceProperties_v2", 21, 5).launch(26.1, 0.5)
-    )
+    trace = Trace().launch(0, 0.5).op("aten::conv2d", 0.6, 0.1).launch(21, 0.5, ms=5)
     v = judged(trace)
     assert charged(v)["startup"] == pytest.approx(25.3, abs=0.1)
     assert "serial" not in charged(v)
+
+
+def test_a_long_call_of_the_driver_that_is_no_work_of_its_own_is_start_up() -> None:
+    v = judged(Trace().launch(0, 0.5).call("cudaGetDeviceProperties_v2", 1, 5).launch(6.1, 0.5))
+    assert charged(v)["startup"] == pytest.approx(5.49, abs=0.1)
+
+
+def test_a_long_call_of_a_runtime_that_serves_requests_is_none() -> None:
+    v = judged(Trace().launch(0, 0.5).call("runFunction - job_5", 1, 5).call("waitForRequest", 6, 5).launch(11.1, 0.5))
+    assert charged(v).get("startup", 0) <= 5.5
 
 
 def test_a_short_gap_between_operators_is_dispatch() -> None:

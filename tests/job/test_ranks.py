@@ -32,7 +32,10 @@ def test_the_straggler_is_named_with_what_it_was_doing() -> None:
     assert v.binding == "network.imbalance"
     assert kept_waiting(v) == pytest.approx({"rank 1": 8 * 12})
     (fact,) = told(v, "straggler")
-    assert fact.detail is not None and fact.detail.startswith("last in 8 of 8 collectives; meanwhile it was in serial")
+    assert fact.detail is not None and fact.detail.startswith(
+        "the others waited 96.0 ms for it, in 8 of 8 collectives; "
+    )
+    assert "meanwhile it was in serial" in fact.detail
     assert v.fixes[0].do.startswith("on rank 1, which is late: ")
     # Waiting on the one rank, and what the other did meanwhile, both go with it.
     assert charged(v)["network.imbalance"] == pytest.approx(2 * 8 * 12, rel=0.01)
@@ -64,7 +67,7 @@ def test_of_eight_ranks_the_late_one_is_named() -> None:
     v = judged(*job(ranks=8, late=lambda rank, step: 12 if rank == 7 and step < 5 else 0))
     assert v.binding == "network.imbalance"
     assert kept_waiting(v) == pytest.approx({"rank 7": 5 * 12})
-    assert "last in 5 of 8" in (told(v, "straggler")[0].detail or "")
+    assert "in 5 of 8 collectives" in (told(v, "straggler")[0].detail or "")
     assert charged(v)["network.imbalance"] == pytest.approx(8 * 5 * 12, rel=0.01)
 
 
@@ -140,15 +143,20 @@ def test_missing_ranks_leave_the_network_unsplit_and_are_said() -> None:
     v = judged(*job(ranks=4, late=only(3, 12), given=2))
     assert "network.imbalance" not in charged(v) and "network.collective" not in charged(v)
     assert v.binding == "network"
-    (fact,) = told(v, "missing_ranks")
+    fact = told(v, "missing_ranks")[0]
     assert (fact.measured, fact.limit, fact.status) == (2, 4, "unknown")
     assert any("2 of 4 ranks were given" in note for note in v.notes)
     assert any("record every rank" in fix.do for fix in v.fixes)
 
 
+def test_missing_ranks_are_said_once() -> None:
+    assert len(told(judged(*job(ranks=4, given=2)), "missing_ranks")) == 1
+
+
 def test_one_rank_of_a_job_says_that_it_is_one() -> None:
     v = judged(*job(late=only(1, 12), given=1))
     assert v.binding == "network"
+    assert told(v, "missing_ranks")[0].limit == 2
     assert any("rank 0 of 2" in note for note in v.notes)
 
 

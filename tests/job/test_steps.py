@@ -94,6 +94,10 @@ def test_the_first_steps_are_warm_up_while_they_stand_out() -> None:
     assert warm_up(np.array([90, 10])) == 0
 
 
+def test_warm_up_that_costs_no_more_than_what_comes_later_is_none() -> None:
+    assert warm_up(np.array([20, 10, 10, 10, 10, 10, 10, 10, 10, 300])) == 0
+
+
 def test_warm_up_is_kept_out_of_the_step_times_and_said() -> None:
     trace, at = Trace(), 0.0
     for number in range(10):
@@ -103,9 +107,10 @@ def test_warm_up_is_kept_out_of_the_step_times_and_said() -> None:
     v = judged(trace)
     (warm,) = told(v, "warm_up")
     assert warm.where == "first step"
-    assert warm.measured == 100 * MS
+    assert (warm.measured, warm.limit) == (100 * MS, 10 * MS)
     (steps,) = told(v, "steps")
     assert steps.measured == 10 * MS
+    assert steps.detail is not None and "median 10.0 ms" in steps.detail
     assert v.window.amount == 190 * MS
 
 
@@ -128,6 +133,26 @@ def test_steps_of_one_length_have_no_worst() -> None:
     assert not told(judged(trace), "worst_step")
 
 
+def test_a_step_is_over_when_the_device_has_done_what_it_launched() -> None:
+    """The host runs ahead: it marks five short steps, then the queue is full and it waits in the sixth."""
+    trace = Trace()
+    for number in range(5):
+        trace.step(number, number, 1).launch(number + 0.1, 10, runs_at=0.2 + 10 * number)
+    trace.step(5, 5, 55).launch(5.1, 10, runs_at=50.2)
+    steps = attribute(trace.build()).steps
+    length = (steps.end_ns - steps.start_ns) / MS
+    assert length[:5] == pytest.approx([10.2, 10, 10, 10, 10])
+    assert steps.end_ns[-1] == trace.zero_ns + round(60.2 * MS)
+
+
+def test_steps_paced_by_the_device_share_nothing_and_leave_no_gap() -> None:
+    trace = Trace()
+    for number in range(6):
+        trace.step(number, 2 * number, 2).launch(2 * number + 0.5, 7, runs_at=1 + 7 * number)
+    steps = attribute(trace.build()).steps
+    assert (steps.start_ns[1:] == steps.end_ns[:-1]).all()
+
+
 def test_the_table_of_steps_adds_up() -> None:
     trace = Trace()
     for number, at in enumerate(every(10, 4)):
@@ -147,7 +172,7 @@ def test_a_job_of_very_many_steps_keeps_the_longest_and_an_even_choice() -> None
     trace = Trace()
     for number, at in enumerate(every(1, 1500)):
         trace.step(number, at, 1 if number != 777 else 1.4)
-    trace.launch(0, 1500)
+    trace.op("aten::mm", 0, 1500)
     table = judged(trace).tables["steps"]
     assert len(table.rows) <= 1000
     assert 777 in [row[0] for row in table.rows]

@@ -141,9 +141,14 @@ def test_a_launch_into_a_full_queue_waits_for_the_device() -> None:
 
 
 def test_a_copy_call_stages_if_it_takes_as_long_as_its_copy_and_waits_if_it_takes_longer() -> None:
-    trace = Trace().launch(0, 0.1).copy("HtoD", "Pageable", 1, 10).copy("HtoD", "Pageable", 12, 1, call_ms=5)
+    trace = Trace().launch(0, 0.1).copy("HtoD", "Pageable", 1, 10).copy("HtoD", "Pageable", 12, 1, 4096, call_ms=5)
     staging = attribute(trace.build()).host.staging
     assert staging.total == 10_000_000
+
+
+def test_a_copy_whose_pages_are_faulted_in_stages_however_long_it_takes() -> None:
+    trace = Trace().launch(0, 0.1).copy("HtoD", "Pageable", 1, 2, 100_000_000, call_ms=150)
+    assert attribute(trace.build()).host.staging.total == 150_000_000
 
 
 def test_the_tail_of_a_copy_that_the_device_does_not_show_is_copy_not_launch() -> None:
@@ -178,10 +183,10 @@ def test_a_traced_graph_launch_is_the_profilers_cost() -> None:
     assert charged(judged(trace))["profiler"] == pytest.approx(4 * 5)
 
 
-def test_leaves_are_operators_that_call_no_other() -> None:
-    timeline = Trace().op("aten::linear", 0, 10).op("aten::addmm", 1, 8).op("aten::relu", 11, 1).build()
-    leaves = host._leaves(timeline, timeline.rows(Kind.OPERATOR))
-    assert [timeline.names[i] for i in timeline.name[leaves].tolist()] == ["aten::addmm", "aten::relu"]
+def test_operators_compute_but_for_the_collectives_which_only_wait() -> None:
+    trace = Trace(device=None).op("aten::linear", 0, 10).op("aten::addmm", 1, 8).op("c10d::allreduce_", 11, 4)
+    assert attribute(trace.build()).host.computing.total == 10_000_000
+    assert attribute(trace.launch(20, 1).build()).host.computing.total == 0  # a job with a device
 
 
 def test_no_thread_at_all_is_no_error() -> None:
