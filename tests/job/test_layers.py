@@ -251,12 +251,12 @@ def test_silence_before_a_one_off_call_belongs_to_starting_up() -> None:
 
 def test_a_long_call_of_the_driver_that_is_no_work_of_its_own_is_start_up() -> None:
     v = judged(Trace().launch(0, 0.5).call("cudaGetDeviceProperties_v2", 1, 5).launch(6.1, 0.5))
-    assert charged(v)["startup"] == pytest.approx(5.49, abs=0.1)
+    assert charged(v)["startup"] == pytest.approx(5, abs=0.1)
 
 
 def test_a_long_call_of_a_runtime_that_serves_requests_is_none() -> None:
-    v = judged(Trace().launch(0, 0.5).call("runFunction - job_5", 1, 5).call("waitForRequest", 6, 5).launch(11.1, 0.5))
-    assert charged(v).get("startup", 0) <= 5.5
+    v = judged(Trace().launch(0, 0.5).call("waitForRequest", 1, 5).launch(6.1, 0.5))
+    assert "startup" not in charged(v)
 
 
 def test_a_short_gap_between_operators_is_dispatch() -> None:
