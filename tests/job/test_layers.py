@@ -192,8 +192,8 @@ def test_waiting_for_a_batch_is_charged_while_the_device_idles() -> None:
 def test_waiting_for_a_batch_beneath_kernels_costs_nothing() -> None:
     trace = Trace()
     for at in every(20, 5):
-        trace.launch(at, 18).range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at + 1, 15)
-        trace.sync(at + 16.5, 1.51)
+        trace.launch(at, 18).range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at + 1, 5)
+        trace.sync(at + 6.5, 11.51)
     v = judged(trace)
     assert "input" not in charged(v)
     assert told(v, "loader_wait")[0].status == "ok"

@@ -12,6 +12,7 @@ from tests.job.ranks import job
 from tests.job.strategies import TICK_NS, ticks, traces
 
 from longpole.job.attribution import attribute
+from longpole.job.causes import CAUSES, EVIDENCE
 from longpole.timeline.columns import Kind
 from longpole.verdict import Verdict
 
@@ -32,7 +33,9 @@ def changed(trace: Trace, rows: list[Row]) -> Trace:
 
 @given(traces())
 def test_shares_add_up_and_bounds_keep_their_order(trace: Trace) -> None:
-    judged(trace)  # checks it
+    verdict = judged(trace)  # checks it
+    assert {evidence.what for evidence in verdict.evidence} <= {finding.word for finding in EVIDENCE}
+    assert {share.cause for share in verdict.shares} <= {cause.word for cause in CAUSES}
 
 
 @given(traces())
