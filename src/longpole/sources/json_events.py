@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Generator, Iterator
-from functools import reduce
 from types import GenericAlias
 from typing import Any
 
@@ -51,16 +50,18 @@ class JsonEvents:
         self._key = re.compile(b'"' + re.escape(key.encode()) + rb'"\s*:\s*\[')
         self._marks: tuple[bytes, ...] = ()  # what stands between events, the surest first
         self._gap = b""  # what stands between events where no comma does: one event a line
+        self._one_a_line = False  # events follow each other without commas, so there may be no list to close
         self._size = 0  # bytes of text so far
         self._mended = self._ended = self._unclosed = self._broken_off = False
 
     def batches(self) -> Iterator[Batch]:
         """The events, about a chunk at a time; `UnreadableError` where the file holds no list of events."""
-        text = self._find_list()
+        text, due = self._find_list(), 0
         while not self._ended:
-            if (cut := self._cut(text)) is not None:
+            if len(text) >= due and (cut := self._cut(text)) is not None:
                 left = yield from self._settle(text[: cut[0]], rest=text[cut[0] :])
                 text = left + text[cut[0] :] if left else text[cut[1] :]
+                due = 2 * len(left)  # text that is looked at again and again must grow by as much in between
             if not self._ended:
                 if len(text) > _LONGEST_EVENT:
                     self.set_aside["broken events"] += 1
@@ -104,6 +105,7 @@ class JsonEvents:
         if between is None:
             return None
         self._gap = between[0] if b"," not in between[1] and b"\n" in between[1] else b""
+        self._one_a_line |= bool(self._gap)
         # An event's first key behind the mark keeps apart what lists of objects within an event look like.
         self._marks = (text[between.start() : between.end(2)], between[0])
         at = text.rfind(self._marks[0])
@@ -116,33 +118,29 @@ class JsonEvents:
         """
         if self._gap:
             text = text.replace(self._gap, b"},\n{")
-        for steps in ((), (clean,), (clean, without_breaks), (clean, without_breaks, escape_quotes)):
-            mended = reduce(lambda made, step: step(made), steps, text)
-            if (read := self._read(mended, rest, last)) is not None:
-                batch, left = read
-                self._mended |= bool(steps)
-                yield self._counted(batch)
-                break
-        else:
-            if not last and len(text) < _SHORT:
-                return text
-            left = clean(text)
-        if not left or (read and not last):
-            return left
-        salvage = Salvage(self._decode, left, last)
-        for batch in salvage.batches():
-            yield self._counted(batch)
-        self.set_aside += salvage.lost
-        self._mended |= salvage.mended
-        self._broken_off |= salvage.breaks_off
-        if salvage.end is not None:
-            self._end(left[salvage.end :] + rest)
-        return salvage.left
+        # Whether text is whole, as it is or mended, is cheap to ask; where it was cut in the wrong place is not.
+        for read in (self._read_begun,) if last else (self._read_whole, self._read_begun):
+            mended = text
+            for step in (None, clean, without_breaks, escape_quotes):
+                mended = step(mended) if step else mended
+                if (found := read(mended, rest)) is not None:
+                    self._mended |= step is not None
+                    yield self._counted(found[0])
+                    if found[1] and last:
+                        yield from self._salvage(found[1], rest, last)
+                    self._unclosed = last and not (found[1] or self._ended or self._one_a_line)
+                    return found[1]
+        if not last and len(text) < _SHORT:
+            return text
+        return (yield from self._salvage(text, rest, last))
 
-    def _read(self, text: bytes, rest: bytes, last: bool) -> tuple[Batch, bytes] | None:
-        """The whole events that the text begins with, and what is left of it; None where it is broken."""
-        if not last and (events := self._decode(text)) is not None:
-            return Batch(events, text), b""
+    def _read_whole(self, text: bytes, rest: bytes) -> tuple[Batch, bytes] | None:
+        """The events of a text that holds whole ones only."""
+        events = self._decode(text)
+        return None if events is None else (Batch(events, text), b"")
+
+    def _read_begun(self, text: bytes, rest: bytes) -> tuple[Batch, bytes] | None:
+        """The whole events that a text begins with, and what is left of it, if the list does not end there."""
         end = outline(text)
         whole = with_commas(text, end.events_end, end.bare)
         events = self._decode(whole) if whole or end.list_end else None
@@ -151,9 +149,21 @@ class JsonEvents:
         if end.list_end is not None:
             self._end(text[end.list_end :] + rest)
             return Batch(events, whole), b""
-        left = text[end.events_end :].lstrip(b", \t\r\n")
-        self._unclosed = last and not left and not self._gap and not end.bare
-        return Batch(events, whole), left
+        self._one_a_line |= bool(end.bare)
+        return Batch(events, whole), text[end.events_end :].lstrip(b", \t\r\n")
+
+    def _salvage(self, text: bytes, rest: bytes, last: bool) -> Generator[Batch, None, bytes]:
+        """What can be read of broken text, one event after the other where it must be. Gives back as `_settle` does."""
+        cleaned = clean(text)
+        salvage = Salvage(self._decode, cleaned, last)
+        for batch in salvage.batches():
+            yield self._counted(batch)
+        self.set_aside += salvage.lost
+        self._mended |= salvage.mended
+        self._broken_off |= salvage.breaks_off
+        if salvage.end is not None:
+            self._end(cleaned[salvage.end :] + rest)
+        return salvage.left
 
     def _decode(self, text: bytes) -> list[Any] | None:
         """The events of a text that holds whole ones and commas between them, or None."""
