@@ -62,6 +62,11 @@ def test_copies_that_cost_nothing_and_run_at_the_links_rate_are_fine() -> None:
     assert fact.status == "ok"
 
 
+def test_copies_that_cost_little_but_run_far_under_the_links_rate_are_slow() -> None:
+    trace = Trace().launch(0, 1000).sync(1, 999.01).copy("HtoD", "Pageable", 1001, 10, 20 * MB).launch(1012, 1)
+    assert told(judged(trace), "pageable_copies")[0].status == "slow"
+
+
 def test_small_copies_are_not_measured_against_the_link() -> None:
     (fact,) = told(judged(copying("Pageable", 0.01, 4096)), "pageable_copies")
     assert fact.limit is None

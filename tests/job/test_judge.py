@@ -148,6 +148,11 @@ def test_evidence_travels_with_its_source() -> None:
         assert fact.source.startswith("rank0.json.gz")
 
 
+def test_a_device_that_idles_a_tenth_of_the_time_is_waiting_for_something() -> None:
+    busy, idle = Trace().launch(0, 95).launch(99, 1), Trace().launch(0, 80).launch(99, 1)
+    assert [told(judged(trace), "kernels")[0].status for trace in (busy, idle)] == ["ok", "slow"]
+
+
 def test_the_table_of_kernels_is_by_total_time() -> None:
     trace = Trace().launch(0, 1, name="small").launch(2, 1, name="small").launch(4, 9, name="large")
     table = judged(trace).tables["kernels"]

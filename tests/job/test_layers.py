@@ -148,6 +148,14 @@ def test_launches_without_any_recorded_kernel_are_unknown() -> None:
     assert (v.binding, v.exit_code) == (None, 3)
 
 
+def test_kernels_that_are_missing_beside_others_that_were_recorded_are_unknown_too() -> None:
+    trace = Trace()
+    for at in every(2, 20):
+        trace.launch(at, 0.9).call("cudaLaunchKernel", at + 1, 0.01, causes=1000 + int(at))
+    v = judged(trace)
+    assert charged(v)["unknown"] == pytest.approx(19 * 1.01 + 0.01, abs=0.1)
+
+
 def test_one_launch_at_the_edge_without_its_kernel_says_nothing() -> None:
     trace = Trace()
     for at in every(0.5, 40):

@@ -25,6 +25,8 @@ def test_ranks_that_come_together_pay_for_the_wire() -> None:
     assert charged(v)["network.collective"] == pytest.approx(2 * 8 * 9, rel=0.01)
     assert "network" not in charged(v) and "network.imbalance" not in charged(v)
     assert not told(v, "straggler")
+    names = [column.name for column in v.tables["ranks"].columns]
+    assert [row[names.index("last_in")] for row in v.tables["ranks"].rows] == [0, 0]
 
 
 def test_the_straggler_is_named_with_what_it_was_doing() -> None:
@@ -203,7 +205,8 @@ def beside(traces: list[Trace], count: int) -> list[Trace]:
     """Let a pipeline's sends run beside the collectives; the receiver's end 0.7 ms later, or 1.4, or 2.1."""
     for rank, trace in enumerate(traces):
         for step, at in enumerate(every(5.2, count)):
-            trace.collective(at, 1 + rank * 0.7 * (1 + step % 3), "send_recv", group="pipe", stream=21, size=2)
+            begin, ms = at + 3.2 + 0.7 * rank, 0.5 + rank * 0.7 * (1 + step % 3)
+            trace.collective(begin, ms, "send_recv", group="pipe", stream=21, size=2)
     return traces
 
 

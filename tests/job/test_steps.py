@@ -145,6 +145,14 @@ def test_a_step_is_over_when_the_device_has_done_what_it_launched() -> None:
     assert steps.end_ns[-1] == trace.zero_ns + round(60.2 * MS)
 
 
+def test_work_that_outlasts_many_steps_tells_none_of_them_apart() -> None:
+    trace = Trace()
+    for number, at in enumerate(every(1, 20)):
+        trace.step(number, at, 1)
+    steps = attribute(trace.launch(0.5, 50).build()).steps
+    assert (steps.end_ns - steps.start_ns == MS).all()
+
+
 def test_steps_paced_by_the_device_share_nothing_and_leave_no_gap() -> None:
     trace = Trace()
     for number in range(6):

@@ -51,6 +51,16 @@ def test_kernels_above_communication_would_leave_the_communication() -> None:
     assert gain(alone, "gpu.compute").best == pytest.approx(6 * MS, rel=0.01)
 
 
+def test_waiting_counts_for_what_ran_in_the_same_stretch_of_device_work() -> None:
+    """The host dispatches ahead of the kernels, and later waits for a collective: the wait is not for the kernels."""
+    trace = Trace()
+    for at in every(0.5, 20):
+        trace.launch(at, 0.49)
+    trace.collective(15, 10).sync(15, 10)
+    assert gain(trace, "network").best == 10 * MS
+    assert gain(trace, "gpu.compute").best <= 0.49 * MS  # the last kernel at most
+
+
 def test_communication_above_a_copy_would_leave_the_copy() -> None:
     trace = Trace().launch(0, 0.1).collective(1, 10).transfer("HtoD", "Pinned", 1, 8).sync(0.5, 10.5)
     assert gain(trace, "network").best == pytest.approx(2 * MS, rel=0.01)
