@@ -167,7 +167,6 @@ def test_copies_within_a_named_save_are_part_of_it() -> None:
     assert "copy" not in charged(v)
 
 
-@pytest.mark.xfail(reason="a named save whose copies also look like one counts as inferred", strict=True)
 def test_a_named_save_with_copies_is_not_said_to_be_inferred() -> None:
     trace = copies_out(train(Trace(), 0).range("save_checkpoint", 10, 40), 12)
     v = judged(train(trace, 51))

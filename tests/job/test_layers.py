@@ -128,9 +128,6 @@ def test_what_a_graph_hides_is_over_with_the_next_sign_of_the_device() -> None:
     assert charged(v)["unknown"] == pytest.approx(6.01 - 2)
 
 
-@pytest.mark.xfail(
-    reason="a kernel that was queued before the graph counts as a sign that the graph is over", strict=True
-)
 def test_a_kernel_queued_before_the_graph_is_no_sign_that_the_graph_is_over() -> None:
     trace = Trace().launch(0, 2).launch(0.1, 2, runs_at=2.01).call("cudaGraphLaunch", 0.2, 0.05, causes=1000)
     for op_at in every(0.5, 17, begin=4.5):

@@ -123,7 +123,6 @@ def test_clocks_that_cannot_be_aligned_are_said_and_nothing_is_split() -> None:
     assert fact.status == "unknown"
 
 
-@pytest.mark.xfail(reason="the note of a clock that can't be aligned forgets how many matched and how far", strict=True)
 def test_why_a_clock_cannot_be_aligned_is_said() -> None:
     v = judged(*job(leaves=lambda rank, step: (37 * step) % 23 if rank else 0))
     assert any("the ends of 8 collectives disagree by" in note for note in v.notes)
@@ -215,7 +214,6 @@ def test_sends_and_receives_that_do_not_end_together_are_not_split() -> None:
     assert "network.imbalance" not in charged(v)
 
 
-@pytest.mark.xfail(reason="clocks are told by operations that do not end together", strict=True)
 def test_only_what_ends_together_tells_the_clocks() -> None:
     v = judged(*beside(job(), 8))
     assert clock_offsets(v) == [0, 0]
@@ -248,7 +246,6 @@ def test_a_clock_is_carried_from_rank_to_rank_through_groups() -> None:
     assert clock_offsets(judged(*traces)) == [0, HOUR * MS, 2 * HOUR * MS]
 
 
-@pytest.mark.xfail(reason="all members of a name are matched as one group, however small it says it is", strict=True)
 def test_groups_of_one_name_that_hold_more_ranks_than_their_size_are_not_matched_as_one() -> None:
     """Some call each pair "tp": four traces with groups of two are two pairs in step, and nobody says which."""
     slow_wire, late_rank = job(wire=14), job(wire=2, late=only(1, 12))

@@ -32,7 +32,6 @@ def test_kernels_the_host_waits_for_give_what_it_waits() -> None:
     assert gain(trace, "gpu.compute").best == pytest.approx(3 * 14 * MS, rel=0.01)
 
 
-@pytest.mark.xfail(reason="what the host computed before its last wait counts as waiting", strict=True)
 def test_a_host_that_computes_before_its_last_wait_was_not_waiting() -> None:
     trace = Trace().launch(0, 18).python("augment.py(3): crop", 0.02, 15.9).sync(16, 2.01)
     assert gain(trace, "gpu.compute").best == pytest.approx(2 * MS, rel=0.02)

@@ -196,9 +196,26 @@ def _hidden(timeline: Timeline, calls: Calls, work: I64) -> Spans:
     if not len(silent):
         return NONE
     begin = timeline.start_ns[silent]
-    signs = np.sort(np.concatenate((timeline.end_ns[calls.of(Call.SYNC, Call.COPY)], timeline.start_ns[work])))
-    ends = np.append(signs, timeline.end_ns.max())
-    return union(begin, ends[np.searchsorted(signs, begin, "right")])
+    ends = np.append(np.sort(timeline.end_ns[calls.of(Call.SYNC, Call.COPY)]), timeline.end_ns.max())
+    waited = ends[np.minimum(np.searchsorted(ends, begin, "right"), len(ends) - 1)]
+    return union(begin, np.minimum(waited, _next_work(timeline, calls, work, begin)))
+
+
+def _next_work(timeline: Timeline, calls: Calls, work: I64, after: I64) -> I64:
+    """When the first device work begins that was launched after each of these times; the trace's end if none was.
+
+    What was queued before says nothing: it runs before what came after it.
+    """
+    end = np.array([timeline.end_ns.max()])
+    order = np.argsort(timeline.correlation[calls.row], kind="stable")
+    key = timeline.correlation[calls.row][order]
+    at = np.minimum(np.searchsorted(key, timeline.correlation[work]), max(len(key) - 1, 0))
+    known = key[at] == timeline.correlation[work] if len(key) else np.zeros(len(work), bool)
+    launched = timeline.start_ns[work].copy()
+    launched[known] = timeline.start_ns[calls.row[order[at[known]]]]
+    by_launch = np.argsort(launched, kind="stable")
+    first = np.minimum.accumulate(np.append(timeline.start_ns[work][by_launch], end)[::-1])[::-1]
+    return np.asarray(first[np.searchsorted(launched[by_launch], after, "right")])
 
 
 def names_device(timeline: Timeline) -> bool:

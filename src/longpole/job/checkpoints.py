@@ -13,7 +13,7 @@ import numpy as np
 
 from longpole.job.activities import Call, Calls
 from longpole.timeline.columns import I64, Kind, Timeline
-from longpole.timeline.intervals import NONE, Spans, distinct, holds, join, union
+from longpole.timeline.intervals import NONE, Spans, distinct, holds, join, overlap, union
 
 #: A state worth saving is many megabytes in several tensors.
 LEAST_BYTES = 4 << 20
@@ -51,6 +51,7 @@ def saves_of(timeline: Timeline, named: Spans, calls: Calls, end_ns: int, steps:
     recurring = len(inferred.start) if steps > 1 and len(inferred.start) >= steps - 1 else 0
     if recurring:
         inferred = NONE
+    inferred = _apart(inferred, named)
     spans = join([named, inferred])
     inside = out[holds(spans, timeline.start_ns[out])]
     size = timeline.size_bytes[inside]
@@ -86,6 +87,12 @@ def _inferred(timeline: Timeline, out: I64, back: I64, calls: Calls, end_ns: int
             found_start.append(start)
             found_end.append(end)
     return union(np.array(found_start, np.int64), np.array(found_end, np.int64))
+
+
+def _apart(inferred: Spans, named: Spans) -> Spans:
+    """The inferred saves that no named one overlaps."""
+    alone = overlap(named, inferred.start, inferred.end) == 0
+    return Spans(inferred.start[alone], inferred.end[alone])
 
 
 def _crowds(group: I64, size: I64) -> list[I64]:

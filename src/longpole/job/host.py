@@ -139,7 +139,7 @@ def observe(timeline: Timeline, all_calls: Calls, device_busy: Spans, first_devi
         computing=_computing(timeline, rows(Kind.OPERATOR)) if not len(device_busy.start) else NONE,
         elsewhere=_elsewhere(timeline, np.concatenate([*held, called(Call.ALLOC, Call.LOAD)]), work),
         alive=spans(rows(Kind.CALL, Kind.OPERATOR, Kind.RANGE, Kind.PYTHON)),
-        blocked=_blocked(timeline, calls, work, device_busy),
+        blocked=_blocked(timeline, calls, work, instants[-1:], device_busy),
         overhead=join([spans(overhead[~among(overhead, loading)]), _traced_graphs(timeline, calls.of(Call.GRAPH))]),
     )
 
@@ -258,8 +258,10 @@ def _elsewhere(timeline: Timeline, held: I64, work: Mapping[int, Spans]) -> Span
     )
 
 
-def _blocked(timeline: Timeline, calls: Calls, work: Mapping[int, Spans], device_busy: Spans) -> Spans:
-    """When the host waits for the device: blocked in a call, or done with everything, and no feeding thread at work."""
+def _blocked(timeline: Timeline, calls: Calls, work: Mapping[int, Spans], last: I64, device_busy: Spans) -> Spans:
+    """When the host waits for the device: blocked in a call, or done with everything (its `last` instant is over), and
+    no feeding thread at work.
+    """
     length = timeline.end_ns[calls.row] - timeline.start_ns[calls.row]
     waits = calls.row[calls.are(Call.SYNC, Call.COPY, Call.ALLOC) | (length > SLOW_LAUNCH_NS)]
     blocked, busy = [], []
@@ -267,7 +269,6 @@ def _blocked(timeline: Timeline, calls: Calls, work: Mapping[int, Spans], device
         waiting = spans_of(timeline, waits[timeline.lane[waits] == lane])
         blocked.append(waiting)
         busy.append(subtract(runs, waiting))
-    ends = [runs.end[-1] for runs in work.values() if len(runs.end)]
-    if ends and len(device_busy.end):
-        blocked.append(union(np.array([max(ends)]), device_busy.end[-1:]))
+    if len(last) and len(device_busy.end):
+        blocked.append(union(last, device_busy.end[-1:]))
     return intersect(subtract(join(blocked), join(busy)), device_busy)

@@ -109,7 +109,7 @@ def meet(attributions: Sequence[Attribution]) -> Meeting:
     for name in sorted({g for mine in groups for g in mine}):
         members = [i for i, mine in enumerate(groups) if name in mine and clocks[i].offset_ns is not None]
         size = _size(attributions, groups, name)
-        if len(members) > 1 and (size is None or len(members) >= size):
+        if len(members) > 1 and size in (None, len(members)):  # more than its size: several groups of one name
             found = _match(name, members, groups, clocks)
             if _ends_together(name) or found.agrees:
                 matched.append(found)
@@ -188,6 +188,7 @@ def _clocks(groups: Sequence[dict[str, Ends]]) -> tuple[Clock, ...]:
         for other in list(todo):
             pair = _offset(groups[known], groups[other])
             if pair.offset_ns is None:
+                clocks[other] = max(clocks[other], pair, key=lambda clock: clock.matches)
                 continue
             base = clocks[known].offset_ns or 0
             clocks[other] = Clock(base + pair.offset_ns, pair.spread_ns, pair.matches)
@@ -198,8 +199,12 @@ def _clocks(groups: Sequence[dict[str, Ends]]) -> tuple[Clock, ...]:
 
 def _offset(a: dict[str, Ends], b: dict[str, Ends]) -> Clock:
     """The clock of one rank against another by the ends of the collectives both took part in."""
+    shared_names = sorted(a.keys() & b.keys())
+    # What ends together by what it is tells a clock; the rest only where there is too little of that.
+    sure = [name for name in shared_names if _ends_together(name)]
+    enough = sum(min(len(a[name].row), len(b[name].row)) for name in sure) >= LEAST_MATCHES
     differences = []
-    for name in a.keys() & b.keys():
+    for name in sure if enough else shared_names:
         shift = _shift(a[name].end_ns, b[name].end_ns)
         mine, theirs = _overlap(len(a[name].end_ns), len(b[name].end_ns), shift)
         differences.append(b[name].end_ns[theirs] - a[name].end_ns[mine])
@@ -209,7 +214,7 @@ def _offset(a: dict[str, Ends], b: dict[str, Ends]) -> Clock:
     if len(all_of) < LEAST_MATCHES:
         return Clock(None, None, len(all_of))
     offset, spread = _centre(all_of)
-    often = max(_tolerance(a[name].end_ns) for name in a.keys() & b.keys())
+    often = max(_tolerance(a[name].end_ns) for name in shared_names)
     return Clock(offset if spread <= often else None, spread, len(all_of))
 
 
