@@ -73,6 +73,12 @@ def notes_of(attribution: Attribution, charged: Mapping[str, Spans]) -> list[str
             f"the host waits {units.duration(stuck)} for the device while nothing that was recorded runs on it: "
             "the kernels of a graph replay, or another process's work, are not in the trace"
         )
+    unseen = attribution.spans("unknown").total
+    if unseen > 0.05 * window and len(attribution.device.busy.start):
+        notes.append(
+            f"{units.percent(unseen / window)} of the window is unknown: nothing that was recorded says what the device "
+            "did or waited for"
+        )
     silent = attribution.spans("serial").total
     if silent > 0.1 * window and not len(timeline.rows(Kind.PYTHON)):
         notes.append(

@@ -143,7 +143,7 @@ def answer(verdict: Verdict) -> str:
         first, second = verdict.ranked[:2]
         return f"No single link binds: {_named(verdict, first)} and {_named(verdict, second)} are too close to call."
     charged = _said(verdict, leader).charged
-    unsure = "; whether it computes or waits, the trace does not show" if _silent(verdict, leader) else ""
+    unsure = "; whether it computes, waits or saves, the trace does not show" if _silent(verdict, leader) else ""
     return f"{plain(leader.cause)} binds: {percent(verdict, leader)} of {_whole(verdict)} {charged}{unsure}."
 
 
