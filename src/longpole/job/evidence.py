@@ -76,8 +76,8 @@ def notes_of(attribution: Attribution, charged: Mapping[str, Spans]) -> list[str
     unseen = attribution.spans("unknown").total
     if unseen > 0.05 * window and len(attribution.device.busy.start):
         notes.append(
-            f"{units.percent(unseen / window)} of the window is unknown: nothing that was recorded says what the device "
-            "did or waited for"
+            f"{units.percent(unseen / window)} of the window is unknown: nothing that was recorded says what the "
+            "device did or waited for"
         )
     silent = attribution.spans("serial").total
     if silent > 0.1 * window and not len(timeline.rows(Kind.PYTHON)):

@@ -169,7 +169,7 @@ class JsonEvents:
         """The events of a text that holds whole ones and commas between them, or None."""
         try:
             events: list[Any] = self._decoder.decode(b"[%b]" % text)
-        except (ValueError, RecursionError):  # msgspec's errors, those of UTF-8 and of integers without end
+        except (msgspec.DecodeError, ValueError, RecursionError):  # ValueError: of UTF-8, of integers without end
             return None
         return events
 

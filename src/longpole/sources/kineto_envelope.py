@@ -88,7 +88,7 @@ def rank_in_name(name: str) -> int | None:
 def _decoded(inside: bytes) -> Envelope | None:
     try:
         return msgspec.json.decode(b"{%b}" % inside, type=Envelope)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (msgspec.DecodeError, ValueError, RecursionError):
         return None
 
 
