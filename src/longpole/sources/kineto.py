@@ -21,6 +21,7 @@ from longpole.sources.kineto_events import EVENT
 from longpole.sources.kineto_kinds import UNTOLD, copy_name, kind_of_device_name, kind_of_host_name
 from longpole.sources.kineto_lanes import compact
 from longpole.sources.kineto_sanity import overruns, zero_times
+from longpole.sources.room import Room
 from longpole.timeline.columns import I32, I64, U8, Collectives, Kind, Timeline
 
 NAME = "a PyTorch profiler (Kineto) or Chrome trace in JSON"
@@ -42,8 +43,10 @@ def claims(head: bytes) -> bool:
 def read(content: Content) -> Timeline:
     """The timeline of one trace; `UnreadableError` where it holds no event that lasts."""
     stream, columns = JsonEvents(content, EVENT, "traceEvents"), Columns()
+    room = Room(content.path)
     for batch in stream.batches():
         columns.add(batch)
+        room.ask(columns.rows)
     columns.close()
     set_aside = dict(stream.set_aside + columns.set_aside)
     if not columns.rows:
