@@ -81,6 +81,20 @@ def test_a_short_wait_is_a_round_trip_even_if_it_is_a_copy_that_stages() -> None
     assert charged_ms(trace, "launch") == pytest.approx(0.08 + 0.03, abs=0.02)
 
 
+def test_a_compilers_own_short_waits_for_the_device_are_compiling() -> None:
+    trace = Trace().launch(0, 1).launch(9.9, 0.09).op("CachingAutotuner.benchmark_all_configs", 10, 10).launch(20, 1)
+    assert charged_ms(trace.sync(12, 0.5), "compile") == pytest.approx(10, abs=0.11)
+
+
+def test_gloo_between_the_operators_of_a_cpu_job_is_network_and_beneath_them_is_not() -> None:
+    trace = (
+        Trace(device=None).op("aten::mm", 0, 10).range("gloo:all_reduce", 10, 10, thread="gloo").op("aten::mm", 20, 1)
+    )
+    for at in every(0.5, 20, begin=10):
+        trace.op("aten::view", at, 0.1)
+    assert charged_ms(trace, "network") == pytest.approx(20 * 0.4)
+
+
 def test_copies_of_a_save_are_weaker_than_collectives_and_stronger_than_other_copies() -> None:
     trace = Trace().launch(0, 1).launch(9.9, 0.09).range("save_checkpoint", 10, 10).launch(20, 1)
     trace.transfer("DtoH", "Pageable", 10.1, 9, 80_000_000)
