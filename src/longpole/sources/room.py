@@ -30,7 +30,7 @@ class Room:
         free = free_bytes()
         if free is not None and rows * ROW_BYTES > free:
             raise UnreadableError(
-                f"{self._path}: more than fits in memory: {rows:,} intervals were read and {free / 1e9:.1f} GB are free; "
+                f"{self._path}: more than fits in memory: {rows:,} intervals were read, {free / 1e9:.1f} GB are free; "
                 "record fewer steps, or leave out stacks (with_stack=False)"
             )
 
