@@ -160,9 +160,6 @@ def test_the_table_of_kernels_is_by_total_time() -> None:
     assert table.rows[1] == ("small", 2, 2 * MS, 1 * MS)
 
 
-@pytest.mark.xfail(
-    reason="a second link that gives nothing for sure does not tie, however much it might give", strict=True
-)
 def test_a_device_that_is_never_waited_for_and_never_idle_is_not_bound_by_launch() -> None:
     """Kernels without a gap, handed over just in time, to the last: faster dispatching alone gives a hundredth."""
     trace = Trace()

@@ -145,7 +145,6 @@ def test_launches_without_any_recorded_kernel_are_unknown() -> None:
     assert (v.binding, v.exit_code) == (None, 3)
 
 
-@pytest.mark.xfail(reason="work without a correlation is taken for that of any call without one", strict=True)
 def test_work_whose_launch_is_not_known_is_a_sign_from_when_it_begins() -> None:
     trace = Trace().launch(0, 1).call("cudaEventRecord", 0.5, 0.01).call("cudaGraphLaunch", 2, 0.05, causes=1000)
     v = judged(trace.kernel(6, 1).launch(8, 1))

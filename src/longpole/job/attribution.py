@@ -211,6 +211,7 @@ def _next_work(timeline: Timeline, calls: Calls, work: I64, after: I64) -> I64:
     key = timeline.correlation[calls.row][order]
     at = np.minimum(np.searchsorted(key, timeline.correlation[work]), max(len(key) - 1, 0))
     known = key[at] == timeline.correlation[work] if len(key) else np.zeros(len(work), bool)
+    known &= timeline.correlation[work] >= 0
     launched = timeline.start_ns[work].copy()
     launched[known] = timeline.start_ns[calls.row[order[at[known]]]]
     by_launch = np.argsort(launched, kind="stable")

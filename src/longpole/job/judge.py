@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from longpole import units
 from longpole.errors import UsageError
 from longpole.job import ranks, tables
@@ -111,7 +113,7 @@ def _verdict(
     parts: tuple[Verdict, ...] = (),
     culprit: Culprit | None = None,
 ) -> Verdict:
-    ordered = tuple(sorted(shares, key=lambda s: (-s.removable, -s.amount, s.cause)))
+    ordered = tuple(sorted(_paced(shares, window_ns), key=lambda s: (-s.removable, -s.amount, s.cause)))
     draft = Verdict(
         subject=subject,
         window=Window(window_ns, "ns"),
@@ -133,13 +135,26 @@ def _share(cause: str, amount: int, gain: Gain) -> Share:
     return Share(cause=cause, amount=amount, removable=gain.best, removable_low=gain.low, removable_high=gain.high)
 
 
+def _paced(shares: Sequence[Share], window_ns: int) -> tuple[Share, ...]:
+    """The shares; kernels that run nearly all the time give no less than a host that has next to no lead on them.
+
+    What they would give lies anywhere in their range: neither gives much without the other, and it is a tie.
+    """
+    leader = max((s for s in shares if s.cause not in UNBINDABLE), key=lambda s: s.removable, default=None)
+    kernels = next((s for s in shares if s.cause == "gpu.compute" and s.amount >= PACED * window_ns), None)
+    if (
+        leader is None
+        or kernels is None
+        or not kernels.removable < leader.removable <= SLACK * window_ns < kernels.high
+    ):
+        return tuple(shares)
+    lifted = msgspec.structs.replace(kernels, removable=leader.removable)
+    return tuple(lifted if s is kernels else s for s in shares)
+
+
 def _noise(shares: Sequence[Share], window_ns: int) -> int:
     """How far the two largest removable amounts must lie apart; the profiler's slow-down counts as noise."""
     able = [s for s in shares if s.cause not in UNBINDABLE]
-    paced = next((s for s in able if s.cause == "gpu.compute" and s.amount >= PACED * window_ns), None)
-    if paced is not None and able[0] is not paced and able[0].removable <= SLACK * window_ns < paced.high:
-        # The device works nearly all the time and the host has next to no lead: neither gives much without the other.
-        return able[0].removable
     slack = max((s.high - s.low for s in able[:2] if s.cause in SLOWED), default=0)
     return max(int(NOISE * window_ns), slack)
 
