@@ -40,7 +40,7 @@ def test_chain_is_in_order_with_what_was_not_seen_last() -> None:
         (None, 50, None, "2.0x"),
         (40, 50, 60, "1.67x - 2.5x"),
         (50, 50, 50, "2.0x"),
-        (50, 60, 90, "more than 2.0x"),
+        (50, 60, 90, "2.0x - over 5x"),
         (85, 90, 95, "more than 5x"),
         (None, 0, None, "1.00x"),
     ],

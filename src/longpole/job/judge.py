@@ -155,8 +155,9 @@ def _paced(shares: Sequence[Share], window_ns: int) -> tuple[Share, ...]:
 def _noise(shares: Sequence[Share], window_ns: int) -> int:
     """How far the two largest removable amounts must lie apart; the profiler's slow-down counts as noise."""
     able = [s for s in shares if s.cause not in UNBINDABLE]
-    slack = max((s.high - s.low for s in able[:2] if s.cause in SLOWED), default=0)
-    return max(int(NOISE * window_ns), slack)
+    first = able[0].removable - able[0].low if able and able[0].cause in SLOWED else 0
+    second = able[1].high - able[1].removable if len(able) > 1 and able[1].cause in SLOWED else 0
+    return max(int(NOISE * window_ns), first, second)
 
 
 def _corrected(shares: Sequence[Share], window_ns: int, steps: int, bare_step_ns: int) -> tuple[Share, ...]:

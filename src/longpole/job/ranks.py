@@ -204,7 +204,8 @@ def _offset(a: dict[str, Ends], b: dict[str, Ends]) -> Clock:
     sure = [name for name in shared_names if _ends_together(name)]
     enough = sum(min(len(a[name].row), len(b[name].row)) for name in sure) >= LEAST_MATCHES
     differences = []
-    for name in sure if enough else shared_names:
+    used = sure if enough else shared_names
+    for name in used:
         shift = _shift(a[name].end_ns, b[name].end_ns)
         mine, theirs = _overlap(len(a[name].end_ns), len(b[name].end_ns), shift)
         differences.append(b[name].end_ns[theirs] - a[name].end_ns[mine])
@@ -214,7 +215,7 @@ def _offset(a: dict[str, Ends], b: dict[str, Ends]) -> Clock:
     if len(all_of) < LEAST_MATCHES:
         return Clock(None, None, len(all_of))
     offset, spread = _centre(all_of)
-    often = max(_tolerance(a[name].end_ns) for name in shared_names)
+    often = max(_tolerance(a[name].end_ns) for name in used)
     return Clock(offset if spread <= often else None, spread, len(all_of))
 
 

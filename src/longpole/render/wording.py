@@ -104,13 +104,13 @@ def amount(value: int, unit: str) -> str:
 
 
 def ceiling(verdict: Verdict, share: Share) -> str:
-    """The speed-up without this link: "1.28x", "2.1x - 3.4x" where the trace carries no better, "more than 5x"."""
+    """The speed-up without this link: "1.28x", a range where the trace carries no better, "more than 5x"."""
     low, high = (units.factor(times) for times in verdict.ceiling_range(share))
     if low == high:
         return units.factor(verdict.ceiling_of(share))
     over = verdict.ceiling_range(share)[1]
     if over is None or over > FACTOR_SAID_EXACTLY:
-        return f"more than {low}"
+        return f"{low} - over {FACTOR_SAID_EXACTLY:g}x"
     return f"{low} - {high}"
 
 
