@@ -14,7 +14,7 @@ from types import TracebackType
 from longpole.errors import UnreadableError
 
 #: How much text is handed on at once: large enough that a chunk holds thousands of events, small enough for the caches.
-CHUNK_BYTES = 1 << 19
+CHUNK_BYTES = 1 << 18
 #: How much of a file `head` holds at least, where the file has as much.
 HEAD_BYTES = 1 << 16
 #: How much of a packed file is read at once.
