@@ -110,6 +110,8 @@ def why(paths: tuple[str, ...], json: bool, output: str | None, fail_if: tuple[s
     from longpole.render import renderer_for
 
     writer = None if output is None else renderer_for(output)
+    if output is not None:
+        _spare(output, paths)
     asked = _gates(fail_if)
     bare_step_ns = None if bare_step is None else units.parse_duration(bare_step)
     with _patience(f"reading {len(paths)} {'trace' if len(paths) == 1 else 'traces'}"):
@@ -127,24 +129,31 @@ def explain(word: str | None) -> int:
 
     Without a WORD, list all of them.
     """
-    from longpole.job.causes import CAUSES, EVIDENCE
+    from longpole.job.causes import CAUSES, EVIDENCE, GLOSSARY
     from longpole.render import explanation
 
-    width = min(_width(), 100)
+    width, asked = min(_width(), 100), (word or "").lower()
     for cause in CAUSES:
-        if cause.word == word:
+        if cause.word == asked:
             told = [("Charged when", cause.charged_when), ("Measured", cause.measured), ("Fixed", cause.fixed)]
-            _print(explanation.render(word, cause.title, told, width))
+            _print(explanation.render(cause.word, cause.title, told, width))
             return 0
-    for finding in EVIDENCE:
-        if finding.word == word:
+    for finding in (*EVIDENCE, *GLOSSARY):
+        if finding.word == asked:
             told = [("Meaning", finding.meaning), ("Measured", finding.measured)]
-            _print(explanation.render(word, finding.title, told, width))
+            _print(explanation.render(finding.word, finding.title, told, width))
             return 0
-    causes, findings = [(c.word, c.title) for c in CAUSES], [(f.word, f.title) for f in EVIDENCE]
+    listed = [
+        (heading, [(entry.word, entry.title) for entry in entries])
+        for heading, entries in (
+            ("Causes (the links of the chain)", CAUSES),
+            ("Evidence", EVIDENCE),
+            ("Words of the page", GLOSSARY),
+        )
+    ]
     if word is not None:
-        raise UsageError(_no_such_word(word, [known for known, _ in (*causes, *findings)]))
-    _print(explanation.contents([("Causes (the links of the chain)", causes), ("Evidence", findings)], width))
+        raise UsageError(_no_such_word(word, [known for _, entries in listed for known, _ in entries]))
+    _print(explanation.contents(listed, width))
     return 0
 
 
@@ -207,12 +216,17 @@ def _status(verdict: Verdict, gates: Sequence[Gate]) -> int:
     """The exit status; each gate that holds is said on stderr."""
     if not gates:
         return verdict.exit_code
-    from longpole.gate import failure
+    from longpole.gate import failure, unmeasured
 
     failures = [told for told in (failure(gate, verdict) for gate in gates) if told is not None]
     for told in failures:
         _say(told, 1)
-    return 1 if failures else verdict.exit_code
+    if failures:
+        return 1
+    blind = [told for told in (unmeasured(gate, verdict) for gate in gates) if told is not None]
+    for told in blind:
+        _say(told, 3)
+    return 3 if blind else verdict.exit_code
 
 
 def _show(verdict: Verdict, as_json: bool) -> None:
@@ -225,6 +239,16 @@ def _show(verdict: Verdict, as_json: bool) -> None:
 
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     _print(terminal.render(verdict, width=_width(), colour=colour, ascii_only=not _speaks_unicode()))
+
+
+def _spare(output: str, inputs: Sequence[str]) -> None:
+    """Refuse to write a verdict over an input, or over a document that is none of ours: `-o r*.json` names a trace."""
+    if not os.path.isfile(output):
+        return
+    if any(os.path.exists(path) and os.path.samefile(output, path) for path in inputs):
+        raise UsageError(f"-o {output}: that is one of the inputs")
+    if output.endswith(".json") and _saved(output) is None and os.path.getsize(output):
+        raise UsageError(f"-o {output}: exists and is no verdict of longpole's; remove it or choose another name")
 
 
 def _write(path: str, text: str) -> None:

@@ -35,6 +35,18 @@ _HOLDS: dict[str, Callable[[float | Fraction, Fraction], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
 }
+#: Causes that some sources can't tell from another one (or, None, don't show at all).
+_TOLD_WITH = {
+    "queue": None,
+    "memory": None,
+    "input.cpu": "input",
+    "input.disk": "input",
+    "input.metadata": "input",
+    "input.network": "input",
+    "network.collective": "network",
+    "network.imbalance": "network",
+    "gpu.memory": "gpu.compute",
+}
 _EXAMPLES = "such as 'input>20%', 'copy>=5ms' or 'ceiling>2'"
 
 
@@ -68,6 +80,18 @@ def failure(gate: Gate, verdict: Verdict) -> str | None:
     if value is None or not _HOLDS[gate.sign](value, gate.limit):
         return None
     return f"{gate.text} holds: {gate.word} is {shown}"
+
+
+def unmeasured(gate: Gate, verdict: Verdict) -> str | None:
+    """What to say where a gate that does not hold asks for what this verdict can't tell, None where it can."""
+    for word, whole in _TOLD_WITH.items():
+        if not _covers(gate.word, word) or verdict.share(word).amount:
+            continue
+        if whole is None:
+            return f"{gate.text} was not measured: a trace does not show {word}"
+        if not _covers(gate.word, whole) and verdict.share(whole).amount:
+            return f"{gate.text} was not measured: {whole} was not told apart in this trace"
+    return None
 
 
 def _ceiling(verdict: Verdict) -> tuple[float | None, str]:

@@ -20,7 +20,7 @@ import longpole.job
 import longpole.sources
 from longpole import cli
 from longpole.errors import UnreadableError
-from longpole.job.causes import CAUSES, EVIDENCE
+from longpole.job.causes import CAUSES, EVIDENCE, GLOSSARY
 from longpole.render import jsondoc
 from longpole.verdict import Verdict
 
@@ -228,7 +228,7 @@ def test_a_saved_verdict_is_shown_again(run: Run, saved: str) -> None:
     assert run("why", saved, "--bare-step", "26ms").exit_code == 2
 
 
-@pytest.mark.parametrize("word", [entry.word for entry in (*CAUSES, *EVIDENCE)])
+@pytest.mark.parametrize("word", [entry.word for entry in (*CAUSES, *EVIDENCE, *GLOSSARY)])
 def test_explain_knows_every_word(word: str, run: Run) -> None:
     result = run("explain", word)
     assert result.exit_code == 0
@@ -237,8 +237,8 @@ def test_explain_knows_every_word(word: str, run: Run) -> None:
 
 
 def test_explain_lists_every_word(run: Run) -> None:
-    words = [entry.word for entry in (*CAUSES, *EVIDENCE)]
-    assert re.findall(r"^  ([\w.]+)  +\S", run("explain", COLUMNS="100").stdout, re.MULTILINE) == words
+    words = [entry.word for entry in (*CAUSES, *EVIDENCE, *GLOSSARY)]
+    assert re.findall(r"^  ([\w.-]+)  +\S", run("explain", COLUMNS="100").stdout, re.MULTILINE) == words
 
 
 def test_help_names_every_status_and_alone_it_is_help(run: Run) -> None:
@@ -334,3 +334,25 @@ def test_what_is_no_terminal_is_told_nothing() -> None:
 
 def test_patience_is_two_seconds() -> None:
     assert cli.PATIENCE_S == 2.0
+
+
+def test_a_verdict_is_not_written_over_an_input(run: Run, saved: str) -> None:
+    before = Path(saved).read_bytes()
+    said = run("why", saved, "-o", saved)
+    assert (said.exit_code, said.stderr) == (2, f"longpole: -o {saved}: that is one of the inputs\n")
+    assert Path(saved).read_bytes() == before
+
+
+def test_a_verdict_is_not_written_over_somebody_elses_document(run: Run, saved: str, tmp_path: Path) -> None:
+    trace = tmp_path / "rank0.json"
+    trace.write_text('{"traceEvents": []}', encoding="utf-8")
+    said = run("why", saved, "-o", str(trace))
+    assert said.exit_code == 2 and "is no verdict of longpole's" in said.stderr
+    assert trace.read_text(encoding="utf-8") == '{"traceEvents": []}'
+    again = tmp_path / "again.json"
+    assert run("why", saved, "-o", str(again)).exit_code == run("why", saved, "-o", str(again)).exit_code == 0
+
+
+def test_words_are_explained_whatever_their_case(run: Run) -> None:
+    assert run("explain", "INPUT").stdout == run("explain", "input").stdout
+    assert "Work / share" in run("explain", "cap").stdout

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from longpole.errors import UsageError
-from longpole.gate import failure, parse_gate
+from longpole.gate import failure, parse_gate, unmeasured
 from longpole.job.causes import CAUSES
 from longpole.verdict import Share, Subject, Verdict, Window
 
@@ -125,3 +125,22 @@ def test_a_gate_is_exact(charged: int, rest: int, limit: int) -> None:
 def test_any_text_is_a_gate_or_refused(text: str) -> None:
     with contextlib.suppress(UsageError):
         parse_gate(text, WORDS)
+
+
+@pytest.mark.parametrize(
+    ("text", "cause", "said"),
+    [
+        ("network.imbalance>5%", "network", "network was not told apart in this trace"),
+        ("input.cpu>5%", "input", "input was not told apart in this trace"),
+        ("queue>1%", "launch", "a trace does not show queue"),
+        ("network>90%", "network", None),
+        ("input>90%", "input", None),
+        ("network.imbalance>5%", "copy", None),
+    ],
+)
+def test_what_can_not_be_told_is_not_passed(text: str, cause: str, said: str | None) -> None:
+    verdict = Verdict(
+        subject=Subject("job", "j"), window=Window(100, "ns"), shares=(Share(cause=cause, amount=100, removable=80),)
+    )
+    told = unmeasured(parse_gate(text, [c.word for c in CAUSES]), verdict)
+    assert told is None if said is None else told == f"{text} was not measured: {said}"

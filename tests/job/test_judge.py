@@ -78,9 +78,10 @@ def test_a_bare_step_can_change_what_binds() -> None:
     assert charged(v)["launch"] == pytest.approx(charged(judged(slowed()))["launch"] - 5 * 13, abs=0.1)
 
 
-def test_a_bare_step_that_is_no_shorter_changes_nothing() -> None:
+def test_a_bare_step_that_is_no_shorter_changes_nothing_and_a_longer_one_is_refused() -> None:
     assert judged(slowed(), bare_step_ms=20).shares == judged(slowed()).shares
-    assert judged(slowed(), bare_step_ms=25).shares == judged(slowed()).shares
+    with pytest.raises(UsageError, match="longer than a step of this trace"):
+        judged(slowed(), bare_step_ms=25)
 
 
 def test_a_bare_step_may_take_all_the_dispatching_there_is() -> None:

@@ -376,3 +376,9 @@ def test_a_trace_of_the_device_alone_that_idles_most_is_not_answered() -> None:
         trace.kernel(at, 0.2)
     v = judged(trace)
     assert (v.binding, v.exit_code) == (None, 3)
+
+
+def test_the_profilers_own_frames_are_the_measuring() -> None:
+    trace = Trace().launch(0, 1).python("torch/profiler/profiler.py(812): step", 10, 30).launch(41, 1)
+    v = judged(trace)
+    assert charged(v)["profiler"] == pytest.approx(30)

@@ -1,7 +1,9 @@
 """Which traces are the ranks of the job."""
 
+import pytest
 from tests.job.builder import Trace, judged
 
+from longpole.errors import UsageError
 from longpole.job.selection import select
 
 
@@ -55,4 +57,27 @@ def test_what_selection_says_is_in_the_verdict() -> None:
 def test_parts_are_named_by_their_rank() -> None:
     v = judged(trace(3, "d"), trace(1, "b"))
     assert [part.subject.name for part in v.parts] == ["rank 1", "rank 3"]
-    assert v.subject.name == "2 ranks"
+    assert v.subject.name.endswith(" and 1 more")
+
+
+def test_cycles_of_one_process_are_no_ranks() -> None:
+    first, second = trace(None, "a"), trace(None, "b")
+    second.rows = [row._replace(start_ns=row.start_ns + 10**9, end_ns=row.end_ns + 10**9) for row in second.rows]
+    found, notes = chosen(second, first)
+    assert found == [(None, "b")]
+    assert "cycles of its profiler; only the last was judged: b" in notes[0]
+
+
+def test_traces_that_share_neither_ranks_nor_collectives_are_refused() -> None:
+    with pytest.raises(UsageError, match="a, b: no rank is named and no collective is shared"):
+        judged(trace(None, "a"), trace(None, "b"))
+
+
+def test_traces_without_ranks_that_share_collectives_are_one_job() -> None:
+    def rank(source: str) -> Trace:
+        made = Trace(rank=None, source=source)
+        for at in range(0, 50, 10):
+            made.launch(at, 3).collective(at + 4, 2, group="all", size=2)
+        return made
+
+    assert judged(rank("a"), rank("b")).share("network.collective").amount

@@ -41,9 +41,10 @@ def test_the_recorders_own_span_is_not_the_window() -> None:
     assert coverage.status == "unknown"
 
 
-def test_a_trace_of_nothing_but_the_recorders_span_has_a_window_all_the_same() -> None:
+def test_a_trace_of_nothing_but_the_recorders_span_is_unknown_for_as_long() -> None:
     v = judged(Trace().span(0, 100))
-    assert v.window.amount == 1
+    assert v.window.amount == 100 * MS
+    assert v.share("unknown").amount == 100 * MS
     assert v.exit_code == 3
 
 

@@ -24,7 +24,7 @@ def page(columns: int, *paths: str) -> str:
     ("columns", "paths", "upto"),
     [
         (90, ["examples/input.json.gz"], "  ceiling: "),
-        (100, ["examples/straggler.rank0.json.gz", "examples/straggler.rank1.json.gz"], "2 ranks"),
+        (100, ["examples/straggler.rank0.json.gz", "examples/straggler.rank1.json.gz"], "straggler.rank0"),
     ],
 )
 def test_the_page_is_shown_as_it_is(columns: int, paths: list[str], upto: str) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from longpole.errors import UnreadableError
-from longpole.job.attribution import attribute
+from longpole.errors import UnreadableError, UsageError
+from longpole.job.attribution import Attribution, attribute
 from longpole.job.judge import judge_job, judge_rank
-from longpole.job.ranks import Waits, meet
+from longpole.job.ranks import Meeting, Waits, meet
 from longpole.job.selection import select
 from longpole.timeline.columns import Timeline
 from longpole.verdict import Verdict
@@ -29,12 +29,26 @@ def why(timelines: Sequence[Timeline], *, bare_step_ns: int | None = None) -> Ve
             judge_rank(only, Waits(), kind="job", name=only.timeline.source, bare_step_ns=bare_step_ns), notes
         )
     meeting = meet(attributions)
+    _same_job(timelines, attributions, meeting)
     parts = [
         judge_rank(a, waits, kind="rank", name=f"rank {a.timeline.rank}", bare_step_ns=bare_step_ns)
         for a, waits in zip(attributions, meeting.waits, strict=True)
     ]
-    name = f"{len(parts)} ranks"
+    name = f"{attributions[0].timeline.file} and {len(parts) - 1} more"
     return _noted(judge_job(attributions, meeting, parts, name=name, bare_step_ns=bare_step_ns), notes)
+
+
+def _same_job(timelines: Sequence[Timeline], attributions: Sequence[Attribution], meeting: Meeting) -> None:
+    """Raises UsageError for traces that name no rank and share no collective with the others."""
+    told = {timeline.rank for timeline in timelines}
+    met = {position for matched in meeting.matched for position in matched.ranks}
+    strangers = [a.timeline.file for i, a in enumerate(attributions) if a.timeline.rank not in told and i not in met]
+    if strangers:
+        more = f" and {len(strangers) - 3} more" if len(strangers) > 3 else ""
+        raise UsageError(
+            f"{', '.join(strangers[:3])}{more}: no rank is named and no collective is shared with the other traces, so "
+            "these are not ranks of one job; give them one at a time"
+        )
 
 
 def _noted(verdict: Verdict, notes: Sequence[str]) -> Verdict:

@@ -66,6 +66,8 @@ HOST_BACKEND = r"(?i)^(gloo|mpi|ucc):"
 HOST_COLLECTIVE = r"(?i)^(gloo|mpi|ucc):|^c10d::(?!.*barrier_wait)|^ProcessGroup(Gloo|MPI|UCC)"
 #: What the device library reports as overhead and is the program's own: its code being loaded on first use.
 LOADING = r"Lazy Function Loading|Module Loading"
+#: Frames in which the profiler starts, stops and writes.
+PROFILER = r"torch/(autograd/)?profiler(/profiler)?\.py\(\d+\): "
 #: Ranges and frames in which a step waits for its next batch.
 LOADER = (
     r"(?i)^enumerate\(DataLoader\)|DataLoader.*__next__"

@@ -148,7 +148,7 @@ def window_of(timeline: Timeline) -> tuple[int, int]:
     """
     seen = timeline.kind != Kind.SPAN
     if not seen.any():
-        return int(timeline.start_ns.min()), int(timeline.start_ns.min()) + 1
+        seen = ~seen
     start, end = int(timeline.start_ns[seen].min()), int(timeline.end_ns[seen].max())
     marks = marks_of(timeline)
     if marks:

@@ -70,7 +70,8 @@ CAUSES: tuple[Cause, ...] = (
         word="input.cpu",
         title="waiting for the next batch: its workers compute",
         charged_when="The device is idle, the step waits for its next batch, and the loader's workers are busy on the "
-        "CPU (decoding, augmenting, tokenising, collating), or the main thread prepares the batch itself.",
+        "CPU (decoding, augmenting, tokenising, collating). A profiler trace alone does not show the workers: there "
+        "it is `input`.",
         measured="The wait on the main thread, beside samples of the workers that show them running rather than "
         "blocked, or loader work recorded on the main thread itself (num_workers=0).",
         fixed="More workers, up to the cores this rank owns (a container's quota counts, not the machine's cores). "
@@ -82,7 +83,7 @@ CAUSES: tuple[Cause, ...] = (
         word="input.disk",
         title="waiting for the next batch: its bytes come from a disk",
         charged_when="The device is idle, the step waits for its next batch, and the loader's workers are blocked in "
-        "reads of regular files.",
+        "reads of regular files. A profiler trace alone does not show the workers: there it is `input`.",
         measured="The wait on the main thread, beside workers in uninterruptible sleep or in read on a regular file, "
         "and the bytes that they read.",
         fixed="More workers hide latency, though not bandwidth. Copy the data set to a local NVMe disk before "
@@ -292,7 +293,7 @@ CAUSES: tuple[Cause, ...] = (
         "(kernels inside a graph launch). Nobody invents a cause for it, and it can't bind.",
         measured="What is left of the window when every other cause has been charged.",
         fixed="Record more: CPU and CUDA activities together, with_stack=True for Python functions, every rank, and "
-        "graph kernels (nsys: --cuda-graph-trace=node).",
+        "the kernels of graphs.",
     ),
 )
 
@@ -497,5 +498,54 @@ EVIDENCE: tuple[Finding, ...] = (
         meaning="Which threads handed work to the device, and how busy each was. A single one at 100 % is a limit of "
         "its own.",
         measured="Threads that make a noticeable share of the launches; operators and calls on each.",
+    ),
+)
+
+#: The words of the page itself.
+GLOSSARY: tuple[Finding, ...] = (
+    Finding(
+        word="binding",
+        title="the link that sets the pace",
+        meaning="The cause whose removal gives most. None is named where the first two are too close to call, or where "
+        "more was not seen than any could give.",
+        measured="The cause with the largest removable time; `profiler` and `unknown` never bind.",
+    ),
+    Finding(
+        word="share",
+        title="what a cause was charged with",
+        meaning="A part of the window. Each nanosecond is charged to exactly one cause: shares add up to the window.",
+        measured="The first rule that covers a nanosecond is charged: device work, then what the host was doing.",
+    ),
+    Finding(
+        word="removable",
+        title="what would go with a cause",
+        meaning="What the window would lose if the cause took no time and all else stayed as it is. It is at most the "
+        "share: time in which something else of the job was at work underneath does not go.",
+        measured="For device work, the time the host waited for it; for the host's, the time the device was idle.",
+    ),
+    Finding(
+        word="ceiling",
+        title="the most that removing a link can give",
+        meaning="Work / (work - removable): the speed-up if the link took no time, a range where the trace carries no "
+        "single number. Work is the window less the profiler's own share.",
+        measured="From the removable time and its bounds; above 5x a trace can't carry the number.",
+    ),
+    Finding(
+        word="cap",
+        title="the most that all else can give",
+        meaning="Work / share: Amdahl's other side. A link with 5 % of the work caps every other speed-up at 20x.",
+        measured="From what the cause was charged with.",
+    ),
+    Finding(
+        word="window",
+        title="the time that was judged",
+        meaning="From the first to the last event of any thread or device, or the marked steps and what they queued.",
+        measured="The recorder's own span is longer; `trace_coverage` says how much of it was judged.",
+    ),
+    Finding(
+        word="rank-time",
+        title="the time of all ranks together",
+        meaning="The window of a job of several ranks is the sum of theirs: two ranks for a second are two seconds.",
+        measured="The sum of the ranks' windows.",
     ),
 )

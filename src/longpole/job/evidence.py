@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -15,7 +16,7 @@ from longpole.job.ranks import Waits
 from longpole.job.sections import section_facts
 from longpole.job.wires import wire_facts
 from longpole.timeline.columns import I64, Kind
-from longpole.timeline.intervals import Spans, intersect, join, overlap, subtract
+from longpole.timeline.intervals import Spans, holds, intersect, join, overlap, subtract
 from longpole.verdict import Evidence
 
 #: A device that runs kernels for less than this part of the window is waiting for something.
@@ -145,7 +146,8 @@ def _steps(attribution: Attribution) -> Iterator[Evidence]:
         measured=int(rest.mean()),
         unit="ns",
         detail=f"{len(rest)} steps; median {units.duration(median)}, 10th to 90th percentile "
-        f"{units.duration(low)} to {units.duration(high)}",
+        f"{units.duration(low)} to {units.duration(high)}; the whole window is "
+        f"{units.duration(attribution.window_ns // len(steps))} a step",
     )
     worst = int(np.argmax(rest))
     if rest[worst] > WARM_TIMES * median:
@@ -263,8 +265,24 @@ def _loader(attribution: Attribution) -> Iterator[Evidence]:
         measured=felt,
         unit="ns",
         status="slow" if felt > 0.1 * attribution.window_ns else "ok",
-        detail=f"{units.duration(waits.total)} in the loader, {units.duration(felt)} of it with nothing else at work",
+        detail=f"{units.duration(waits.total)} in the loader, {units.duration(felt)} of it with nothing else at work"
+        + _inside(attribution, waits),
     )
+
+
+def _inside(attribution: Attribution, waits: Spans) -> str:
+    """Which function of the job's own the loader spent most of its time in, where it runs on the main thread."""
+    timeline = attribution.timeline
+    rows = timeline.rows(Kind.PYTHON)
+    rows = rows[attribution.host.feeding[timeline.lane[rows]]]
+    rows = rows[holds(waits, timeline.start_ns[rows]) & holds(waits, timeline.end_ns[rows] - 1)]
+    total = np.zeros(len(timeline.names), np.int64)
+    np.add.at(total, timeline.name[rows], timeline.end_ns[rows] - timeline.start_ns[rows])
+    for i in np.flatnonzero(total).tolist():
+        if re.search(r"^<|^nn\.Module|(torch|site-packages|python3?\.\d+)/", timeline.names[i]):
+            total[i] = 0
+    most = int(np.argmax(total)) if len(total) else 0
+    return f"; most of it in {timeline.names[most]}" if len(total) and total[most] * 2 > waits.total else ""
 
 
 def _saves(attribution: Attribution) -> Iterator[Evidence]:
@@ -295,7 +313,8 @@ def _saves(attribution: Attribution) -> Iterator[Evidence]:
         limit=int(saves.size_bytes / rate * 1e9) if rate and saves.size_bytes else None,
         unit="ns",
         status="slow",
-        detail=f"{units.size(saves.size_bytes)} copied out, {units.duration(saves.spans.total // saves.count)} each",
+        detail=(f"{units.size(saves.size_bytes)} copied out, " if saves.size_bytes else "")
+        + f"{units.duration(saves.spans.total // saves.count)} each",
     )
 
 

@@ -112,6 +112,8 @@ def observe(timeline: Timeline, all_calls: Calls, device_busy: Spans, first_devi
     def spans(rows_: I64) -> Spans:
         return spans_of(timeline, rows_)
 
+    measuring = spans(overhead[~among(overhead, loading)])
+
     def framed(pattern: str) -> Spans:
         return spans(activities.named(timeline, python, pattern))
 
@@ -140,7 +142,7 @@ def observe(timeline: Timeline, all_calls: Calls, device_busy: Spans, first_devi
         elsewhere=_elsewhere(timeline, np.concatenate([*held, called(Call.ALLOC, Call.LOAD)]), work),
         alive=spans(rows(Kind.CALL, Kind.OPERATOR, Kind.RANGE, Kind.PYTHON)),
         blocked=_blocked(timeline, calls, work, instants[-1:], device_busy),
-        overhead=join([spans(overhead[~among(overhead, loading)]), _traced_graphs(timeline, calls.of(Call.GRAPH))]),
+        overhead=join([measuring, framed(activities.PROFILER), _traced_graphs(timeline, calls.of(Call.GRAPH))]),
     )
 
 

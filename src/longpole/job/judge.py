@@ -167,6 +167,11 @@ def _corrected(shares: Sequence[Share], window_ns: int, steps: int, bare_step_ns
     """
     if not steps:
         raise UsageError("--bare-step needs steps, and none were found in this trace: mark them with profiler.step()")
+    traced = window_ns // steps
+    if bare_step_ns > traced + traced // 10:
+        raise UsageError(
+            f"--bare-step {units.duration(bare_step_ns)} is longer than a step of this trace, {units.duration(traced)}"
+        )
     by_cause = {s.cause: s for s in shares}
     known = by_cause["profiler"].amount if "profiler" in by_cause else 0
     excess = window_ns - steps * bare_step_ns - known

@@ -71,7 +71,8 @@ def _stragglers(
     late = sorted(range(len(attributions)), key=lambda i: -meeting.waits[i].late_ns)
     for i in late[:3]:
         waits, window = meeting.waits[i], attributions[i].window_ns
-        if waits.late_ns < LATE * window:
+        blur = max((clock.spread_ns or 0 for clock in meeting.clocks), default=0)
+        if waits.late_ns < max(LATE * window, 2 * blur * waits.last_in):  # no lateness within the clocks' own error
             continue
         doing = list(behind[i].items())
         total = sum(behind[i].values()) or 1

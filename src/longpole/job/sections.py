@@ -16,6 +16,8 @@ from longpole.verdict import Evidence
 MOST_SECTIONS = 200
 #: How many of the rows begun before a section are looked at for the one that ended last.
 NEARBY = 64
+#: A place that holds less than this part of the window is not worth a line.
+LEAST_SHARE = 0.01
 #: A section shorter than this is noise.
 LEAST_NS = 500_000
 
@@ -28,6 +30,8 @@ def section_facts(attribution: Attribution) -> Iterator[Evidence]:
             continue
         found = _by_code(attribution, spans)
         for where, (total, count, stacked) in sorted(found.items(), key=lambda item: -item[1][0])[:3]:
+            if total < LEAST_SHARE * attribution.window_ns:
+                continue
             yield Evidence(
                 what=what,
                 where=where,
@@ -71,6 +75,8 @@ def _place(attribution: Attribution, begins: I64, rows: I64, long: I64, start: i
     slack = (end - start) // 10
     around = long[: np.searchsorted(timeline.start_ns[long], start + slack, "right")]
     open_ = around[timeline.end_ns[around] >= end - slack]
+    own = open_[[not timeline.names[n].startswith("<built-in") for n in timeline.name[open_].tolist()]]
+    open_ = own if len(own) else open_
     if len(open_):
         inner = open_[np.argmin(timeline.end_ns[open_] - timeline.start_ns[open_])]
         return timeline.names[timeline.name[inner]], True

@@ -105,9 +105,10 @@ def amount(value: int, unit: str) -> str:
 
 def ceiling(verdict: Verdict, share: Share) -> str:
     """The speed-up without this link: "1.28x", a range where the trace carries no better, "more than 5x"."""
-    low, high = (units.factor(times) for times in verdict.ceiling_range(share))
+    bounds = [math.inf if times is None else times for times in verdict.ceiling_range(share)]
+    low, high = (units.factor(times) for times in bounds)
     if low == high:
-        return units.factor(verdict.ceiling_of(share))
+        return units.factor(bounds[0] if bounds[0] > FACTOR_SAID_EXACTLY else verdict.ceiling_of(share))
     over = verdict.ceiling_range(share)[1]
     if over is None or over > FACTOR_SAID_EXACTLY:
         return f"{low} - over {FACTOR_SAID_EXACTLY:g}x"
