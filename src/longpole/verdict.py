@@ -20,6 +20,8 @@ Cell = str | int | float | None
 
 #: Causes that can be charged but never bind: nobody can fix what was not seen, or the measuring itself.
 UNBINDABLE = frozenset({"unknown", "profiler"})
+#: Less of the window than this beside the profiler's own share says nothing of the job.
+LEAST_WORK = 0.05
 #: Causes under which the job is healthy: it runs at the rate of the part that was paid for.
 HEALTHY = frozenset({"gpu.compute", "gpu.memory", "cpu"})
 
@@ -153,9 +155,10 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def answered(self) -> bool:
-        """Whether enough was seen: what was not seen is smaller than the link with the most to give."""
+        """Whether enough was seen: more than the measuring itself, and not more unseen than the first link can give."""
         leader = self.leader
-        return leader is not None and leader.removable > self.share("unknown").amount
+        seen = self.work >= LEAST_WORK * self.window.amount
+        return leader is not None and seen and leader.removable > self.share("unknown").amount
 
     @property
     def tied(self) -> bool:

@@ -174,3 +174,9 @@ def test_an_answer_never_contradicts_its_own_numbers(v: Verdict) -> None:
 def test_the_order_of_the_shares_does_not_matter(v: Verdict) -> None:
     turned = Verdict(subject=v.subject, window=v.window, shares=v.shares[::-1], noise=v.noise)
     assert (turned.binding, turned.runner_up, turned.exit_code) == (v.binding, v.runner_up, v.exit_code)
+
+
+def test_a_window_of_nothing_but_the_profiler_answers_nothing() -> None:
+    shares = (Share(cause="profiler", amount=98, removable=98), Share(cause="serial", amount=2, removable=2))
+    verdict = Verdict(subject=Subject("job", "x"), window=Window(100, "ns"), shares=shares)
+    assert (verdict.binding, verdict.exit_code) == (None, 3)

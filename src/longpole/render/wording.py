@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from longpole import units
 from longpole.units import FACTOR_SAID_EXACTLY
-from longpole.verdict import HEALTHY, Evidence, Fix, Share, Verdict
+from longpole.verdict import HEALTHY, LEAST_WORK, Evidence, Fix, Share, Verdict
 
 
 class Phrase(NamedTuple):
@@ -136,6 +136,9 @@ def answer(verdict: Verdict) -> str:
     """The first sentence: what binds, or why nothing does."""
     leader, unseen = verdict.leader, verdict.share("unknown")
     if leader is None or not verdict.answered:
+        measuring = verdict.share("profiler")
+        if measuring.amount > unseen.amount and verdict.work < LEAST_WORK * verdict.window.amount:
+            return f"Not enough was seen: {percent(verdict, measuring)} of {_whole(verdict)} is the profiler itself."
         seen = "" if leader is None else f"; the largest link that was seen, {plain(leader.cause)}, is smaller"
         if unseen.amount == 0:
             return "Nothing binds: no link of the chain has time to give back."
