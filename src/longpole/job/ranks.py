@@ -16,7 +16,7 @@ import numpy as np
 
 from longpole.job.attribution import Attribution
 from longpole.timeline.columns import I64
-from longpole.timeline.intervals import NONE, Spans, among, clip, intersect, join, overlap, subtract, union
+from longpole.timeline.intervals import NONE, Spans, clip, intersect, join, overlap, subtract, union
 
 #: Operations that do not end together: who gives may leave before the others have all of it. (Sends and receives may be
 #: an all-to-all, which NCCL builds of them; whether they end together decides.)
@@ -54,11 +54,11 @@ class Matched(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """One rank's collectives of one group, in order: ns on its own clock, and their rows."""
+    """One rank's collectives of one group, in order, ns on its own clock; `size` counts its ranks, 0 if unknown."""
 
     start_ns: I64
     end_ns: I64
-    row: I64
+    size: int
 
 
 class Clock(NamedTuple):
@@ -105,17 +105,26 @@ def meet(attributions: Sequence[Attribution]) -> Meeting:
     groups = [_groups(a) for a in attributions]
     clocks = _clocks(groups)
     waits = tuple(Waits() for _ in attributions)
-    matched = []
+    worlds = [a.timeline.world_size for a in attributions if a.timeline.world_size]
+    matched: dict[tuple[int, ...], list[Matched]] = {}
     for name in sorted({g for mine in groups for g in mine}):
         members = [i for i, mine in enumerate(groups) if name in mine and clocks[i].offset_ns is not None]
-        size = _size(attributions, groups, name)
+        size = max((groups[i][name].size for i in members), default=0) or max(worlds, default=None)
         if len(members) > 1 and size in (None, len(members)):  # more than its size: several groups of one name
             found = _match(name, members, groups, clocks)
             if _ends_together(name) or found.agrees:
-                matched.append(found)
-    for found in matched:
+                matched.setdefault(found.ranks, []).append(found)
+    met = tuple(_together(same) for same in matched.values())
+    for found in met:
         _hold(found, attributions, clocks, waits)
-    return Meeting(clocks, waits, tuple(matched))
+    return Meeting(clocks, waits, met)
+
+
+def _together(same: Sequence[Matched]) -> Matched:
+    """The collectives of all groups that have the same members."""
+    starts, ends = ([m.start_ns for m in same], [m.end_ns for m in same])
+    name = same[0].group if len(same) == 1 else f"{len(same)} groups"
+    return Matched(name, same[0].ranks, np.concatenate(starts, axis=1), np.concatenate(ends, axis=1))
 
 
 def split(attribution: Attribution, waits: Waits) -> dict[str, Spans]:
@@ -146,36 +155,26 @@ def _groups(attribution: Attribution) -> dict[str, Ends]:
     at = np.minimum(np.searchsorted(known.row, talk), max(len(known.row) - 1, 0))
     told = known.row[at] == talk if len(known.row) else np.zeros(len(talk), bool)
     keys: dict[str, list[int]] = {}
+    sizes: dict[str, int] = {}
     for row, i, has in zip(talk.tolist(), at.tolist(), told.tolist(), strict=True):
         operation = timeline.names[known.operation[i]] if has and known.operation[i] >= 0 else ""
         word = re.search(_OPERATION, operation or timeline.names[timeline.name[row]])
         if word is None or re.search(_LOOSE, operation or word[0]):
             continue
         group = timeline.names[known.group[i]] if has and known.group[i] >= 0 else ""
-        keys.setdefault(f"{group}/{word[0].lower().replace('_', '')}", []).append(row)
+        key = f"{group}/{word[0].lower().replace('_', '')}"
+        keys.setdefault(key, []).append(row)
+        sizes[key] = max(sizes.get(key, 0), int(known.group_size[i]) if has else 0)
     out = {}
     for key, rows in keys.items():
         at = np.array(rows, np.int64)
-        out[key] = Ends(timeline.start_ns[at], timeline.end_ns[at], at)
+        out[key] = Ends(timeline.start_ns[at], timeline.end_ns[at], max(sizes[key], 0))
     return out
 
 
 def _ends_together(name: str) -> bool:
     """Whether an operation synchronises its ranks by what it is; others do if their ends say so."""
     return name.rpartition("/")[2] in ("allreduce", "allgather", "reducescatter", "alltoall", "barrier")
-
-
-def _size(attributions: Sequence[Attribution], groups: Sequence[dict[str, Ends]], name: str) -> int | None:
-    """How many ranks a group has, as far as any trace says."""
-    for attribution, mine in zip(attributions, groups, strict=True):
-        if name not in mine:
-            continue
-        known = attribution.timeline.collectives
-        sizes = known.group_size[among(known.row, mine[name].row)]
-        if (sizes > 0).any():
-            return int(sizes.max())
-    worlds = [a.timeline.world_size for a in attributions if a.timeline.world_size]
-    return max(worlds) if worlds else None
 
 
 def _clocks(groups: Sequence[dict[str, Ends]]) -> tuple[Clock, ...]:
@@ -202,7 +201,7 @@ def _offset(a: dict[str, Ends], b: dict[str, Ends]) -> Clock:
     shared_names = sorted(a.keys() & b.keys())
     # What ends together by what it is tells a clock; the rest only where there is too little of that.
     sure = [name for name in shared_names if _ends_together(name)]
-    enough = sum(min(len(a[name].row), len(b[name].row)) for name in sure) >= LEAST_MATCHES
+    enough = sum(min(len(a[name].end_ns), len(b[name].end_ns)) for name in sure) >= LEAST_MATCHES
     differences = []
     used = sure if enough else shared_names
     for name in used:
