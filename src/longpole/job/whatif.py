@@ -21,7 +21,7 @@ from longpole.timeline.intervals import Spans, holds, intersect, join, overlap, 
 RUN_GAP_NS = 20_000
 #: What one recorded operator or call adds to the time of the thread that makes it under torch.profiler, usually and at
 #: most: 1.8 to 5.8 us, median 2.5, on eleven jobs on one H200 that wait for dispatching (bench/RESULTS.md), 2.0 on the
-#: one with the most launches.
+#: one with the most launches. It made up half of the dispatching time at most, and is taken for no more.
 RECORD_NS = 2_000
 RECORD_MOST_NS = 4_000
 
@@ -60,7 +60,8 @@ def gains_of(
         least = goes
         if cause == "launch":
             records = records_in(attribution, idle)
-            goes, least = max(goes - records * RECORD_NS, 0), max(goes - records * RECORD_MOST_NS, 0)
+            slower, slowest = min(records * RECORD_NS, goes // 2), min(records * RECORD_MOST_NS, 3 * goes // 4)
+            goes, least = goes - slower, goes - slowest
         out[cause] = Gain(best=waited + goes, low=(waited if hosted else 0) + least, high=high)
     return out
 
