@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from longpole import __version__
-from longpole.errors import LongpoleError, UsageError
+from longpole.errors import LongpoleError, UnreadableError, UsageError
 
 if TYPE_CHECKING:
     from longpole.gate import Gate
@@ -199,7 +199,12 @@ def _saved(path: str) -> Verdict | None:
         return None  # `sources` says what is wrong with it
     from longpole.render import jsondoc
 
-    return jsondoc.parse(text)
+    verdict = jsondoc.parse(text)
+    try:
+        verdict.check()
+    except AssertionError as broken:
+        raise UnreadableError(f"{path}: a verdict that breaks its own rules: {broken}") from None
+    return verdict
 
 
 def _gates(texts: Sequence[str]) -> list[Gate]:

@@ -28,7 +28,7 @@ CEILING = "ceiling"
 Measure = Literal["fraction", "ns", "factor"]
 
 _FORM = re.compile(r"\s*([\w.]+)\s*(>=|<=|>|<)\s*(\S.*?)\s*")
-_NUMBER = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*(%|x?)")
+_NUMBER = re.compile(r"(\d{1,30}(?:\.\d{1,30})?|\.\d{1,30})\s*(%|x?)")
 _HOLDS: dict[str, Callable[[float | Fraction, Fraction], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,

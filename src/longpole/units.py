@@ -37,7 +37,7 @@ _BYTES_OF = {
     "tib": 2**40,
     "pib": 2**50,
 }
-_QUANTITY = re.compile(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*([a-zA-Zµμ]+)\s*", re.ASCII)
+_QUANTITY = re.compile(r"\s*(\d{1,30}(?:\.\d{1,30})?|\.\d{1,30})\s*([a-zA-Zµμ]+)\s*", re.ASCII)
 
 #: Above this a ceiling is an extrapolation from a small remainder: its digits would be noise.
 FACTOR_SAID_EXACTLY = 5.0

@@ -356,3 +356,11 @@ def test_a_verdict_is_not_written_over_somebody_elses_document(run: Run, saved: 
 def test_words_are_explained_whatever_their_case(run: Run) -> None:
     assert run("explain", "INPUT").stdout == run("explain", "input").stdout
     assert "Work / share" in run("explain", "cap").stdout
+
+
+def test_a_saved_verdict_that_does_not_add_up_is_refused(run: Run, saved: str) -> None:
+    document = json.loads(Path(saved).read_text(encoding="utf-8"))
+    document["window"]["amount"] = 0
+    Path(saved).write_text(json.dumps(document), encoding="utf-8")
+    said = run("why", saved)
+    assert said.exit_code == 2 and "breaks its own rules: shares do not add up" in said.stderr

@@ -144,3 +144,9 @@ def test_what_can_not_be_told_is_not_passed(text: str, cause: str, said: str | N
     )
     told = unmeasured(parse_gate(text, [c.word for c in CAUSES]), verdict)
     assert told is None if said is None else told == f"{text} was not measured: {said}"
+
+
+@pytest.mark.parametrize("text", ["ceiling>{}", "copy>{}%", "copy>{}ms"])
+def test_numbers_without_end_are_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_gate(text.format("9" * 5000), WORDS)

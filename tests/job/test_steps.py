@@ -197,3 +197,30 @@ def test_charges_outside_the_marked_steps_are_left_out() -> None:
 def test_an_empty_window_is_one_nanosecond() -> None:
     attribution = attribute(Trace().op("aten::detach", 0, 0).build())
     assert attribution.window_ns == 1
+
+
+def test_times_before_zero_are_as_good_as_others() -> None:
+    def at(zero_ms: float) -> Trace:
+        trace = Trace()
+        for number in range(10):
+            trace.step(number, zero_ms + number, 0.999).launch(zero_ms + number + 0.01, 0.4)
+        trace.rows = [
+            r._replace(start_ns=r.start_ns - trace.zero_ns, end_ns=r.end_ns - trace.zero_ns) for r in trace.rows
+        ]
+        return trace
+
+    before, after = judged(at(-1000)), judged(at(1000))
+    assert before.window == after.window
+    assert before.shares == after.shares
+
+
+def test_steps_that_mostly_take_no_time_have_no_worst() -> None:
+    trace = Trace()
+    for number in range(6):
+        trace.step(number, 1, 0)
+    v = judged(trace.step(7, 1, 0.9).launch(1, 0.4))
+    assert not told(v, "worst_step")
+
+
+def test_a_recorder_that_spans_nothing_covers_nothing() -> None:
+    assert not told(judged(Trace().span(1, 0)), "trace_coverage")

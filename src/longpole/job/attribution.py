@@ -153,7 +153,7 @@ def window_of(timeline: Timeline) -> tuple[int, int]:
     marks = marks_of(timeline)
     if marks:
         queued = timeline.rows(Kind.KERNEL, Kind.COPY, Kind.FILL, Kind.CALL)
-        start, end = marks[0], max(marks[1], int(timeline.end_ns[queued].max(initial=0)))
+        start, end = marks[0], int(timeline.end_ns[queued].max(initial=marks[1]))
     return start, max(end, start + 1)
 
 
@@ -173,7 +173,7 @@ def device_work(timeline: Timeline, calls: Calls) -> Device:
         copies=host.spans_of(timeline, moves),
         hidden=_hidden(timeline, calls, work),
         busy=busy,
-        first_ns=int(busy.start[0]) if len(busy.start) else int(timeline.end_ns.max(initial=0)),
+        first_ns=int(busy.start[0]) if len(busy.start) else int(timeline.end_ns.max()),
         talk=talk,
     )
 

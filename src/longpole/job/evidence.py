@@ -112,7 +112,9 @@ def _coverage(attribution: Attribution) -> Iterator[Evidence]:
     if not len(recorder):
         return
     spanned = int(timeline.end_ns[recorder].max() - timeline.start_ns[recorder].min())
-    if spanned < attribution.window_ns // 2:  # a step that was marked as ended long after the recorder stopped
+    if (
+        2 * spanned < attribution.window_ns or spanned <= 0
+    ):  # a step that was marked as ended long after the recorder stopped
         return
     share = min(attribution.window_ns / spanned, 1.0)
     yield _fact(
@@ -150,7 +152,7 @@ def _steps(attribution: Attribution) -> Iterator[Evidence]:
         f"{units.duration(attribution.window_ns // len(steps))} a step",
     )
     worst = int(np.argmax(rest))
-    if rest[worst] > WARM_TIMES * median:
+    if rest[worst] > WARM_TIMES * median > 0:
         yield _fact(
             attribution,
             "worst_step",

@@ -36,8 +36,12 @@ def overruns(start: I64, end: I64, lane: I32, kind: U8) -> tuple[I64, I64]:
     rows, ends = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     work = np.flatnonzero((kind <= Kind.FILL) & (end > start))
     reach, horizon = _horizon(start, end, kind)
-    for each in np.unique(lane[work]):
-        on_lane = work[lane[work] == each]
+    suspect = lane[work[(end[work] - start[work] >= _OVERRUN_NS) | (end[work] > horizon)]]
+    work = work[np.argsort(lane[work], kind="stable")]
+    lanes = lane[work]
+    for each in np.unique(suspect):
+        first, last = np.searchsorted(lanes, (each, each + 1))
+        on_lane = work[first:last]
         begins, finishes = start[on_lane], end[on_lane]
         lasts = finishes - begins
         covered = np.searchsorted(begins, finishes, "left") - np.arange(len(on_lane)) - 1
