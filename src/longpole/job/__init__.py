@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from longpole.errors import UnreadableError, UsageError
 from longpole.job.attribution import Attribution, attribute
 from longpole.job.judge import judge_job, judge_rank
-from longpole.job.ranks import Meeting, Waits, meet
+from longpole.job.ranks import Meeting, Waits, meet, split
 from longpole.job.selection import select
 from longpole.timeline.columns import Timeline
 from longpole.verdict import Verdict
@@ -24,18 +26,18 @@ def why(timelines: Sequence[Timeline], *, bare_step_ns: int | None = None) -> Ve
         raise UnreadableError("no events to judge: the traces hold nothing but metadata")
     attributions = [attribute(timeline) for timeline in chosen]
     if len(attributions) == 1:
-        only = attributions[0]
-        return _noted(
-            judge_rank(only, Waits(), kind="job", name=only.timeline.source, bare_step_ns=bare_step_ns), notes
-        )
+        only, alone = attributions[0], Waits()
+        name, charged = only.timeline.source, split(only, alone)
+        return _noted(judge_rank(only, charged, alone, kind="job", name=name, bare_step_ns=bare_step_ns), notes)
     meeting = meet(attributions)
     _same_job(timelines, attributions, meeting)
+    charges = [split(a, waits) for a, waits in zip(attributions, meeting.waits, strict=True)]
     parts = [
-        judge_rank(a, waits, kind="rank", name=f"rank {a.timeline.rank}", bare_step_ns=bare_step_ns)
-        for a, waits in zip(attributions, meeting.waits, strict=True)
+        judge_rank(a, charged, waits, kind="rank", name=f"rank {a.timeline.rank}", bare_step_ns=bare_step_ns)
+        for a, charged, waits in zip(attributions, charges, meeting.waits, strict=True)
     ]
     name = f"{attributions[0].timeline.file} and {len(parts) - 1} more"
-    return _noted(judge_job(attributions, meeting, parts, name=name, bare_step_ns=bare_step_ns), notes)
+    return _noted(judge_job(attributions, charges, meeting, parts, name=name, bare_step_ns=bare_step_ns), notes)
 
 
 def _same_job(timelines: Sequence[Timeline], attributions: Sequence[Attribution], meeting: Meeting) -> None:
@@ -52,7 +54,4 @@ def _same_job(timelines: Sequence[Timeline], attributions: Sequence[Attribution]
 
 
 def _noted(verdict: Verdict, notes: Sequence[str]) -> Verdict:
-    if not notes:
-        return verdict
-    fields = {field: getattr(verdict, field) for field in verdict.__struct_fields__}
-    return Verdict(**fields | {"notes": (*notes, *verdict.notes)})
+    return msgspec.structs.replace(verdict, notes=(*notes, *verdict.notes))

@@ -19,7 +19,7 @@ from longpole.job.activities import Call, Calls
 from longpole.job.checkpoints import Saves, saves_of
 from longpole.job.host import Host
 from longpole.job.steps import Steps, marks_of, paced, steps_of
-from longpole.timeline.columns import I64, Kind, Timeline
+from longpole.timeline.columns import I64, Kind, Timeline, partners
 from longpole.timeline.intervals import NONE, Spans, Strip, among, join, paint, subtract, union
 
 #: A wait for the device that goes on while nothing is seen to run on it is a round trip if it is short; if it is long,
@@ -32,7 +32,8 @@ LOST_SHARE = 0.05
 class Device(NamedTuple):
     """The device's work as sets of time; `hidden` is when something ran that was not recorded.
 
-    `talk` are the rows of the collectives: kernels, or on a job without a device the ranges of the CPU's.
+    `work` are the rows of all of it, `talk` those of the collectives: kernels, or on a job without a device the
+    ranges of the CPU's.
     """
 
     kernels: Spans
@@ -41,6 +42,7 @@ class Device(NamedTuple):
     hidden: Spans
     busy: Spans
     first_ns: int
+    work: I64
     talk: I64
 
 
@@ -133,8 +135,7 @@ def attribute(timeline: Timeline) -> Attribution:
     threads = host.observe(timeline, calls, device.busy, device.first_ns)
     saves = saves_of(timeline, threads.saving, threads.calls, end_ns, len(steps))
     layers = LAYERS if len(device.busy.start) or len(calls.row) else CPU_LAYERS
-    work = timeline.rows(Kind.KERNEL, Kind.COPY, Kind.FILL)
-    steps = paced(timeline, steps, calls, work, end_ns)
+    steps = paced(timeline, steps, calls, device.work, end_ns)
     strip = paint(start_ns, end_ns, [layer.covers(device, threads, saves) for layer in layers])
     causes = (*(layer.cause for layer in layers), "unknown")
     return Attribution(timeline, start_ns, end_ns, strip, causes, device, threads, saves, steps)
@@ -174,6 +175,7 @@ def device_work(timeline: Timeline, calls: Calls) -> Device:
         hidden=_hidden(timeline, calls, work),
         busy=busy,
         first_ns=int(busy.start[0]) if len(busy.start) else int(timeline.end_ns.max()),
+        work=work,
         talk=talk,
     )
 
@@ -207,13 +209,9 @@ def _next_work(timeline: Timeline, calls: Calls, work: I64, after: I64) -> I64:
     What was queued before says nothing: it runs before what came after it.
     """
     end = np.array([timeline.end_ns.max()])
-    order = np.argsort(timeline.correlation[calls.row], kind="stable")
-    key = timeline.correlation[calls.row][order]
-    at = np.minimum(np.searchsorted(key, timeline.correlation[work]), max(len(key) - 1, 0))
-    known = key[at] == timeline.correlation[work] if len(key) else np.zeros(len(work), bool)
-    known &= timeline.correlation[work] >= 0
+    cause = partners(timeline.correlation[calls.row], timeline.correlation[work])
     launched = timeline.start_ns[work].copy()
-    launched[known] = timeline.start_ns[calls.row[order[at[known]]]]
+    launched[cause >= 0] = timeline.start_ns[calls.row[cause[cause >= 0]]]
     by_launch = np.argsort(launched, kind="stable")
     first = np.minimum.accumulate(np.append(timeline.start_ns[work][by_launch], end)[::-1])[::-1]
     return np.asarray(first[np.searchsorted(launched[by_launch], after, "right")])

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from longpole.job import activities
 from longpole.job.activities import Call, Calls
-from longpole.timeline.columns import I64, Kind, Timeline
+from longpole.timeline.columns import I64, Kind, Timeline, partners
 from longpole.timeline.intervals import NONE, Spans, distinct, holds, join, overlap, union
 
 #: A state worth saving is many megabytes in several tensors.
@@ -45,8 +46,7 @@ def saves_of(timeline: Timeline, named: Spans, calls: Calls, end_ns: int, steps:
     saves that often.
     """
     copies = timeline.rows(Kind.COPY)
-    out = copies[_directions(timeline, copies, "DtoH")]
-    back = copies[_directions(timeline, copies, "HtoD")]
+    out, back = activities.named(timeline, copies, "DtoH"), activities.named(timeline, copies, "HtoD")
     inferred = _inferred(timeline, out, back, calls, end_ns)
     recurring = len(inferred.start) if steps > 1 and len(inferred.start) >= steps - 1 else 0
     if recurring:
@@ -116,16 +116,7 @@ def _longest_silence(launches: I64, saving: I64) -> int:
 def _begins(timeline: Timeline, out: I64, calls: Calls) -> I64:
     """When each copy was asked for: the start of its call where that is known, of the copy itself where it is not."""
     asked = calls.of(Call.COPY)
-    asked = asked[timeline.correlation[asked] >= 0]
-    if not len(asked):
-        return timeline.start_ns[out]
-    order = np.argsort(timeline.correlation[asked], kind="stable")
-    key = timeline.correlation[asked][order]
-    at = np.minimum(np.searchsorted(key, timeline.correlation[out]), len(key) - 1)
-    known = key[at] == timeline.correlation[out]
-    return np.where(known, timeline.start_ns[asked[order[at]]], timeline.start_ns[out])
-
-
-def _directions(timeline: Timeline, copies: I64, direction: str) -> np.ndarray:
-    flags = np.fromiter((direction in name for name in timeline.names), bool, len(timeline.names))
-    return flags[timeline.name[copies]]
+    cause = partners(timeline.correlation[asked], timeline.correlation[out])
+    begin = timeline.start_ns[out].copy()
+    begin[cause >= 0] = timeline.start_ns[asked[cause[cause >= 0]]]
+    return begin

@@ -92,7 +92,12 @@ def _fact_of(attribution: Attribution, way: Way, rows: I64) -> Iterator[Evidence
 
 def link_rate(attribution: Attribution) -> float | None:
     """What a pinned copy between host and device reaches on this part, B/s; None for a part that is not known."""
-    names = {name for name in attribution.timeline.devices if name}
-    part = limits.part(names.pop()) if len(names) == 1 else None
+    part = part_of(attribution)
     limit = part.host_link_bytes_per_s if part else None
     return limit.value if limit else None
+
+
+def part_of(attribution: Attribution) -> limits.Part | None:
+    """The part that the rank ran on; None where it is not known, or where the trace names several kinds."""
+    names = {name for name in attribution.timeline.devices if name}
+    return limits.part(names.pop()) if len(names) == 1 else None

@@ -10,8 +10,8 @@ import numpy as np
 from longpole import units
 from longpole.job import activities
 from longpole.job.activities import Call
-from longpole.job.attribution import Attribution, names_device
-from longpole.job.copies import LARGE_BYTES, copy_facts, link_rate, way_of
+from longpole.job.attribution import Attribution
+from longpole.job.copies import LARGE_BYTES, copy_facts, link_rate
 from longpole.job.ranks import Waits
 from longpole.job.sections import section_facts
 from longpole.job.wires import wire_facts
@@ -50,55 +50,6 @@ def facts_of(attribution: Attribution, charged: Mapping[str, Spans], waits: Wait
         *_profiler(attribution),
         *_aside(attribution),
     ]
-
-
-def notes_of(attribution: Attribution, charged: Mapping[str, Spans]) -> list[str]:
-    """What must be said beside the numbers of one rank."""
-    timeline, window = attribution.timeline, attribution.window_ns
-    notes = list(timeline.notes)
-    if "network" in charged and charged["network"].total:
-        ranks = f" of {timeline.world_size}" if timeline.world_size else ""
-        one = "one rank" + ranks if timeline.rank is None else f"rank {timeline.rank}{ranks}"
-        notes.append(
-            f"collectives of {one} that no other trace answers can't be split into the wire and waiting for a late rank"
-        )
-    if not attribution.host.feeding.any():
-        notes.append("the trace has no host events: what the device waited for was not recorded")
-    if intersect(attribution.device.hidden, attribution.spans("unknown")).total > 0.01 * window:
-        notes.append(
-            "work was launched whose kernels the trace does not show; the device may have been busy where it looks idle"
-        )
-    stuck = intersect(join([attribution.host.syncing, attribution.host.copying]), attribution.spans("unknown")).total
-    if stuck > 0.01 * window:
-        notes.append(
-            f"the host waits {units.duration(stuck)} for the device while nothing that was recorded runs on it: "
-            "the kernels of a graph replay, or another process's work, are not in the trace"
-        )
-    unseen = attribution.spans("unknown").total
-    if unseen > 0.05 * window and len(attribution.device.busy.start):
-        notes.append(
-            f"{units.percent(unseen / window)} of the window is unknown: nothing that was recorded says what the "
-            "device did or waited for"
-        )
-    silent = attribution.spans("serial").total
-    if silent > 0.1 * window and not len(timeline.rows(Kind.PYTHON)):
-        notes.append(
-            "serial is read from silence: no operator or call of the feeding threads for over a millisecond; a trace "
-            "without stacks can't tell computing from waiting or saving"
-        )
-    if attribution.spans("gpu.compute").total > 0.5 * window:
-        notes.append("gpu.compute is all kernels: a trace without bytes or counters can't tell arithmetic from memory")
-    if attribution.saves.inferred and attribution.spans("checkpoint").total > 0.01 * window:
-        notes.append(
-            "checkpoint is inferred from runs of copies to the host with no kernel launched between; "
-            "offloading and evaluating on the CPU would look alike"
-        )
-    if not len(attribution.device.busy.start) and not len(timeline.rows(Kind.CALL)):
-        if names_device(timeline):
-            notes.append("a GPU is named but none of its work was recorded: profile with CUDA activities")
-        else:
-            notes.append("no device appears in the trace: judged as a CPU job")
-    return notes
 
 
 def _fact(attribution: Attribution, what: str, where: str, source: str, **rest: object) -> Evidence:
@@ -278,8 +229,7 @@ def _inside(attribution: Attribution, waits: Spans) -> str:
     rows = timeline.rows(Kind.PYTHON)
     rows = rows[attribution.host.feeding[timeline.lane[rows]]]
     rows = rows[holds(waits, timeline.start_ns[rows]) & holds(waits, timeline.end_ns[rows] - 1)]
-    total = np.zeros(len(timeline.names), np.int64)
-    np.add.at(total, timeline.name[rows], timeline.end_ns[rows] - timeline.start_ns[rows])
+    total = timeline.by_name(rows, timeline.end_ns[rows] - timeline.start_ns[rows])
     for i in np.flatnonzero(total).tolist():
         if re.search(r"^<|^nn\.Module|(torch|site-packages|python3?\.\d+)/", timeline.names[i]):
             total[i] = 0
@@ -346,8 +296,7 @@ def _small_copies(attribution: Attribution) -> Iterator[Evidence]:
     rows = timeline.rows(Kind.COPY)
     launches = len(attribution.host.calls.of(Call.LAUNCH, Call.GRAPH))
     for direction, where in (("HtoD", "host to device"), ("DtoH", "device to host")):
-        flags = np.array([way_of(name).direction == direction for name in timeline.names], bool)
-        ours = rows[flags[timeline.name[rows]]] if len(rows) else rows
+        ours = activities.named(timeline, rows, direction)
         small = ours[(timeline.size_bytes[ours] >= 0) & (timeline.size_bytes[ours] < LARGE_BYTES)]
         if not len(small) or len(small) < MANY_COPIES * launches or len(small) <= len(attribution.steps):
             continue
@@ -387,8 +336,7 @@ def _named_calls(attribution: Attribution, what: str, cause: str, rows: I64) -> 
     if not spans.total:
         return
     inside = overlap(spans, timeline.start_ns[rows], timeline.end_ns[rows])
-    total = np.zeros(len(timeline.names), np.int64)
-    np.add.at(total, timeline.name[rows], inside)
+    total = timeline.by_name(rows, inside)
     top = [i for i in np.argsort(-total, kind="stable")[:3].tolist() if total[i]]
     yield _fact(
         attribution,

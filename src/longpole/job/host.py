@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from longpole.job import activities
 from longpole.job.activities import Call, Calls
-from longpole.timeline.columns import I64, Kind, Timeline
+from longpole.timeline.columns import I64, Kind, Timeline, partners
 from longpole.timeline.intervals import NONE, Spans, among, intersect, join, subtract, union
 
 #: Marks of one thread closer than this belong to one run of dispatching; anything from 0.1 to 5 ms gives the same
@@ -205,18 +205,12 @@ def _staging(timeline: Timeline, copies: I64) -> Spans:
     copy, or as long as that many bytes take a host that faults its pages in.
     """
     moved = timeline.rows(Kind.COPY)
-    moved = moved[timeline.correlation[moved] >= 0]
-    if not len(moved) or not len(copies):
-        return NONE
-    order = np.argsort(timeline.correlation[moved], kind="stable")
-    key = timeline.correlation[moved][order]
-    at = np.minimum(np.searchsorted(key, timeline.correlation[copies]), len(key) - 1)
-    own = moved[order[at]]
-    known = key[at] == timeline.correlation[copies]
+    own = partners(timeline.correlation[moved], timeline.correlation[copies])
+    copies, own = copies[own >= 0], moved[own[own >= 0]]
     lasts = 2 * (timeline.end_ns[own] - timeline.start_ns[own])
     staged = timeline.size_bytes[own] * 1_000_000_000 // STAGING_BYTES_PER_S
     took = timeline.end_ns[copies] - timeline.start_ns[copies]
-    return spans_of(timeline, copies[known & (took <= np.maximum(lasts, staged))])
+    return spans_of(timeline, copies[took <= np.maximum(lasts, staged)])
 
 
 def _instants(timeline: Timeline, rows: I64) -> I64:

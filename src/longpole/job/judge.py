@@ -10,8 +10,9 @@ from longpole import units
 from longpole.errors import UsageError
 from longpole.job import ranks, tables
 from longpole.job.attribution import Attribution
-from longpole.job.evidence import alone_facts, facts_of, notes_of
+from longpole.job.evidence import alone_facts, facts_of
 from longpole.job.fixes import Culprit, fixes_of
+from longpole.job.notes import notes_of
 from longpole.job.ranks import Meeting, Waits
 from longpole.job.roster import facts_of_job, facts_of_part, notes_of_job
 from longpole.job.whatif import Gain, gains_of
@@ -30,9 +31,13 @@ SLOWED = ("launch", "alloc", "cpu")
 FAR = 0.1
 
 
-def judge_rank(attribution: Attribution, waits: Waits, *, kind: str, name: str, bare_step_ns: int | None) -> Verdict:
-    """The verdict of one rank; of the whole job where it is the only one."""
-    charged = ranks.split(attribution, waits)
+Charge = Mapping[str, Spans]
+
+
+def judge_rank(
+    attribution: Attribution, charged: Charge, waits: Waits, *, kind: str, name: str, bare_step_ns: int | None
+) -> Verdict:
+    """The verdict of one rank, from its charge with the collectives split; of the job where it is the only one."""
     gains = gains_of(attribution, charged, {"network.imbalance": subtract(waits.waiting, waits.early)})
     shares = _shares(charged, gains)
     if bare_step_ns is not None:
@@ -49,6 +54,7 @@ def judge_rank(attribution: Attribution, waits: Waits, *, kind: str, name: str, 
 
 def judge_job(
     attributions: Sequence[Attribution],
+    charges: Sequence[Charge],
     meeting: Meeting,
     parts: Sequence[Verdict],
     *,
@@ -59,8 +65,7 @@ def judge_job(
     amounts: dict[str, int] = {}
     gains: dict[str, Gain] = {}
     behind: list[dict[str, int]] = []
-    for attribution, waits in zip(attributions, meeting.waits, strict=True):
-        charged = ranks.split(attribution, waits)
+    for attribution, charged, waits in zip(attributions, charges, meeting.waits, strict=True):
         behind.append(ranks.behind(charged, waits))
         merged = ranks.shared(attribution, charged, waits)
         able = {"network.imbalance": join([subtract(waits.waiting, waits.early), waits.holding])}
@@ -124,7 +129,7 @@ def _verdict(
         tables=dict(tables_),
         parts=parts,
     )
-    return Verdict(**{f: getattr(draft, f) for f in draft.__struct_fields__} | {"fixes": fixes_of(draft, culprit)})
+    return msgspec.structs.replace(draft, fixes=fixes_of(draft, culprit))
 
 
 def _shares(charged: Mapping[str, Spans], gains: Mapping[str, Gain]) -> tuple[Share, ...]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from longpole.job.activities import Calls, named
-from longpole.timeline.columns import I64, Kind, Timeline
+from longpole.timeline.columns import I64, Kind, Timeline, partners
 from longpole.timeline.intervals import distinct
 
 #: What repeats once a step, the surest first: what a name must match to end a step.
@@ -59,16 +59,12 @@ def paced(timeline: Timeline, steps: Steps, calls: Calls, work: I64, end_ns: int
     """
     if not len(steps):
         return steps
-    sent = calls.row[timeline.correlation[calls.row] >= 0]
-    sent = sent[np.argsort(timeline.correlation[sent], kind="stable")]
     done = steps.end_ns.copy()
-    if len(sent) and len(work):
-        key = timeline.correlation[sent]
-        at = np.minimum(np.searchsorted(key, timeline.correlation[work]), len(key) - 1)
-        known = key[at] == timeline.correlation[work]
-        step = np.searchsorted(steps.end_ns, timeline.start_ns[sent[at]], "right")
-        known &= step < len(steps)
-        np.maximum.at(done, step[known], timeline.end_ns[work[known]])
+    cause = partners(timeline.correlation[calls.row], timeline.correlation[work])
+    sent, came = calls.row[cause[cause >= 0]], work[cause >= 0]
+    step = np.searchsorted(steps.end_ns, timeline.start_ns[sent], "right")
+    inside = step < len(steps)
+    np.maximum.at(done, step[inside], timeline.end_ns[came[inside]])
     done[-1] = max(int(done[-1]), end_ns)
     done = np.maximum.accumulate(done)
     begin = np.maximum(steps.start_ns, np.append(steps.start_ns[:1], done[:-1]))

@@ -49,8 +49,7 @@ def of_kernels(attribution: Attribution) -> dict[str, Table]:
     length = timeline.end_ns[rows] - timeline.start_ns[rows]
     name = timeline.name[rows]
     count = np.bincount(name, minlength=len(timeline.names))
-    total = np.zeros(len(timeline.names), np.int64)
-    np.add.at(total, name, length)
+    total = timeline.by_name(rows, length)
     longest = np.zeros(len(timeline.names), np.int64)
     np.maximum.at(longest, name, length)
     top = [i for i in np.argsort(-total, kind="stable")[:MOST_KERNELS].tolist() if count[i]]

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from longpole import limits, units
+from longpole import units
 from longpole.job.attribution import Attribution
+from longpole.job.copies import part_of
 from longpole.job.ranks import Waits
 from longpole.timeline.intervals import overlap
 from longpole.verdict import Evidence
@@ -55,7 +56,6 @@ def wire_facts(attribution: Attribution, waits: Waits) -> Iterator[Evidence]:
 
 def _promised(attribution: Attribution) -> float | None:
     """What all links of this part to other GPUs promise together in one direction, B/s."""
-    names = {name for name in attribution.timeline.devices if name}
-    part = limits.part(names.pop()) if len(names) == 1 else None
+    part = part_of(attribution)
     limit = part.device_link_bytes_per_s if part else None
     return limit.value if limit else None

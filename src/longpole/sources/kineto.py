@@ -22,7 +22,7 @@ from longpole.sources.kineto_kinds import UNTOLD, copy_name, kind_of_device_name
 from longpole.sources.kineto_lanes import compact
 from longpole.sources.kineto_sanity import overruns, zero_times
 from longpole.sources.room import Room
-from longpole.timeline.columns import I32, I64, U8, Collectives, Kind, Timeline
+from longpole.timeline.columns import I32, I64, U8, Collectives, Kind, Timeline, partners
 
 NAME = "a PyTorch profiler (Kineto) or Chrome trace in JSON"
 
@@ -154,11 +154,8 @@ def _copied_bytes(kind: U8, correlation: I64, size: I64) -> I64:
     moved = (kind == Kind.COPY) | (kind == Kind.FILL)
     calls = np.flatnonzero((kind == Kind.CALL) & (size > 0) & (correlation >= 0))
     silent = np.flatnonzero(moved & (size < 0) & (correlation >= 0))
-    if len(calls) and len(silent):
-        calls = calls[np.argsort(correlation[calls], kind="stable")]
-        at = np.minimum(np.searchsorted(correlation[calls], correlation[silent]), len(calls) - 1)
-        same = correlation[calls[at]] == correlation[silent]
-        size[silent[same]] = size[calls[at[same]]]
+    cause = partners(correlation[calls], correlation[silent])
+    size[silent[cause >= 0]] = size[calls[cause[cause >= 0]]]
     size[~moved] = -1
     return size
 

@@ -106,3 +106,21 @@ class Timeline:
         for kind in kinds[1:]:
             mask |= self.kind == kind
         return np.flatnonzero(mask)
+
+    def by_name(self, rows: I64, amounts: I64) -> I64:
+        """The sum of the rows' amounts for each name."""
+        total = np.zeros(len(self.names), np.int64)
+        np.add.at(total, self.name[rows], amounts)
+        return total
+
+
+def partners(keys: I64, wanted: I64) -> I64:
+    """For each wanted key the index of the first entry of `keys` with it, -1 where there is none.
+
+    Keys are correlations: a negative one is unknown, and joins nothing.
+    """
+    if not len(keys):
+        return np.full(len(wanted), -1, np.int64)
+    order = np.argsort(keys, kind="stable")
+    at = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]
+    return np.where((keys[at] == wanted) & (wanted >= 0), at, -1)
